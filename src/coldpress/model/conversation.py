@@ -1,0 +1,161 @@
+"""A request as an agent's client wrote it: a head and messages of blocks, with the place of every text literal.
+
+Nothing here holds the text itself. A `TextLiteral` says where a JSON string stands in the body, and
+`Conversation.text` decodes it when somebody asks, so that a long conversation costs what is read of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, NewType
+
+import msgspec
+
+CallId = NewType("CallId", str)
+ToolName = NewType("ToolName", str)
+Role = Literal["system", "user", "assistant", "tool", "other"]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Half-open range of byte offsets in a request body."""
+
+    start: int
+    end: int
+
+    def __len__(self) -> int:
+        return self.end - self.start
+
+
+@dataclass(frozen=True, slots=True)
+class TextLiteral:
+    """One JSON string literal, quotes included, that a model reads as text.
+
+    `part` is its place in the content array (0 where the content is a plain string). `readable` is
+    false where the literal holds something that no Unicode text can (a lone surrogate escape): such
+    a literal is never replaced.
+    """
+
+    part: int
+    span: Span = field(compare=False)
+    readable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Prose of a user, an assistant or the system."""
+
+    literal: TextLiteral
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A tool call of the model. `arguments` is the JSON text as it stood on the wire, maybe not valid JSON."""
+
+    id: CallId
+    name: ToolName
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a tool gave back.
+
+    `call` is the call it answers, `None` where pairing is ambiguous or the call is missing (such a
+    result is never touched). `failed` is the wire's own flag; `None` where the format has none.
+    """
+
+    call_id: CallId
+    call: ToolCall | None
+    texts: tuple[TextLiteral, ...]
+    failed: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """A block that is carried and never touched: images, thinking, server tools, anything unknown."""
+
+    kind: str
+
+
+Block = Text | ToolCall | ToolResult | Opaque
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One element of the client's message array.
+
+    `digest` (32 bytes) is the same for the same content: cache marks and the choice between a string
+    and a one-text array play no part in it. `chain` (32 bytes) names the message together with all
+    messages before it; see `coldpress.model.identity`.
+    """
+
+    role: Role
+    blocks: tuple[Block, ...]
+    digest: bytes
+    chain: bytes
+    span: Span = field(compare=False)
+
+    @property
+    def results(self) -> tuple[tuple[int, ToolResult], ...]:
+        """The tool results in this message with their block index, in order."""
+        return tuple((i, b) for i, b in enumerate(self.blocks) if isinstance(b, ToolResult))
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What stands outside the messages.
+
+    `identity` (32 bytes) names the stable part of the system prompt; `exact` names its very text.
+    `harness_session` is the session id the client sent, for people to group by: never used to decide.
+    `subscription` is true where Claude Code's billing line stands in `system[0]`.
+    `stateful` is true where the server holds earlier history that the request does not show.
+    """
+
+    model: str | None
+    identity: bytes
+    exact: bytes
+    tools: tuple[ToolName, ...]
+    stream: bool
+    subscription: bool
+    harness_session: str | None
+    stateful: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """One request, read.
+
+    `known` counts the leading messages that were recognised as an earlier request's, by the hash of
+    their bytes, and therefore were not parsed again.
+    """
+
+    format: Literal["anthropic", "openai_chat"]
+    head: Head
+    messages: tuple[Message, ...]
+    body: bytes = field(compare=False, repr=False)
+    known: int = field(default=0, compare=False)
+
+    def text(self, literal: TextLiteral) -> str:
+        """Decode one text literal of this request.
+
+        Raises:
+            ValueError: the literal is not `readable`.
+        """
+        if not literal.readable:
+            raise ValueError("this literal holds a lone surrogate and has no exact text")
+        decoded = msgspec.json.decode(memoryview(self.body)[literal.span.start : literal.span.end])
+        if not isinstance(decoded, str):
+            raise ValueError(f"bytes {literal.span.start}..{literal.span.end} are not a JSON string")
+        return decoded
+
+    @property
+    def last_assistant(self) -> int:
+        """Index of the last assistant message, -1 where there is none.
+
+        Tool results behind it have not been seen by any model yet: they are at first sight.
+        """
+        for index in range(len(self.messages) - 1, -1, -1):
+            if self.messages[index].role == "assistant":
+                return index
+        return -1

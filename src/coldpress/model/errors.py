@@ -1,0 +1,40 @@
+"""Everything coldpress raises.
+
+    ColdpressError
+    ├── ConfigError          a settings file is wrong; says which key, what it holds and what it may hold
+    ├── StoreError           the store cannot be read or written
+    ├── UnknownOriginal      no original with this SHA-256 is or was stored here
+    ├── AmbiguousOriginal    a shortened SHA-256 fits several originals
+    ├── ExpiredOriginal      the original was stored and has expired; says how to get it again
+    └── BodyTooLarge         a request body is larger, or expands to more, than the settings allow
+"""
+
+from __future__ import annotations
+
+
+class ColdpressError(Exception):
+    """Any error of ours."""
+
+
+class ConfigError(ColdpressError):
+    """A settings file or option is wrong."""
+
+
+class StoreError(ColdpressError):
+    """The store cannot be read or written."""
+
+
+class UnknownOriginal(ColdpressError):
+    """No original with this SHA-256 is or was stored here."""
+
+
+class AmbiguousOriginal(ColdpressError):
+    """A shortened SHA-256 fits more than one stored original."""
+
+
+class ExpiredOriginal(ColdpressError):
+    """The original was stored here once and has expired."""
+
+
+class BodyTooLarge(ColdpressError):
+    """A request body is larger, or expands to more, than the settings allow."""

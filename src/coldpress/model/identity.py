@@ -1,0 +1,52 @@
+"""Name conversations by what was said: a chain of digests over the client's original messages.
+
+`chain(i) = sha256(chain(i-1) || digest(message i))`, starting from a constant per wire format. Two requests
+that agree up to message i have the same `chain(i)` and share every standing edit up to there, and nothing
+behind it. So a fork, a rewind, a restart and a sub-agent need no rule of their own. Cache marks, which
+clients move every turn, and the head, which some clients rewrite every turn, are not part of the chain;
+`lineage` adds the head where one conversation has to be told from another.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class EditKey:
+    """The name of one text literal of one tool result in one conversation.
+
+    Attributes:
+        chain: `Message.chain` of the message that holds it, 32 bytes.
+        block: index of the block in the message.
+        part: index of the text in the result's content array.
+    """
+
+    chain: bytes
+    block: int
+    part: int
+
+
+def chain_seed(format_name: str) -> bytes:
+    """Start a chain (32 bytes) for one wire format."""
+    return hashlib.sha256(b"coldpress chain 1\0" + format_name.encode()).digest()
+
+
+def chain_next(chain: bytes, digest: bytes) -> bytes:
+    """Extend a chain by one message's digest."""
+    return hashlib.sha256(chain + digest).digest()
+
+
+def lineage_id(head_identity: bytes, chain: bytes) -> str:
+    """Name a conversation up to a message: 24 hexadecimal digits.
+
+    >>> lineage_id(b"h" * 32, b"c" * 32)
+    '9c4f3b4c5ab5cc8bb9c4c4c0'
+    """
+    return hashlib.sha256(b"lineage\0" + head_identity + chain).hexdigest()[:24]
+
+
+def original_sha(text: str) -> str:
+    """Name a text by the SHA-256 of its UTF-8 bytes: 64 hexadecimal digits."""
+    return hashlib.sha256(text.encode()).hexdigest()
