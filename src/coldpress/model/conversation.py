@@ -50,11 +50,16 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A tool call of the model. `arguments` is the JSON text as it stood on the wire, maybe not valid JSON."""
+    """A tool call of the model; `Conversation.arguments` reads what it was called with.
+
+    `quoted` is true where the arguments stand as a JSON string (Chat Completions), false where they
+    are a JSON object. `arguments` is `None` where the call has none.
+    """
 
     id: CallId
     name: ToolName
-    arguments: str
+    arguments: Span | None = field(compare=False)
+    quoted: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +153,16 @@ class Conversation:
         if not isinstance(decoded, str):
             raise ValueError(f"bytes {literal.span.start}..{literal.span.end} are not a JSON string")
         return decoded
+
+    def arguments(self, call: ToolCall) -> str:
+        """Give the JSON text a call of this request was made with, `{}` where it has none; maybe not valid JSON."""
+        if call.arguments is None:
+            return "{}"
+        raw = memoryview(self.body)[call.arguments.start : call.arguments.end]
+        if not call.quoted:
+            return bytes(raw).decode()
+        decoded = msgspec.json.decode(raw)
+        return decoded if isinstance(decoded, str) else "{}"
 
     @property
     def last_assistant(self) -> int:

@@ -1,12 +1,12 @@
 """Everything coldpress raises.
 
-    ColdpressError
-    ├── ConfigError          a settings file is wrong; says which key, what it holds and what it may hold
-    ├── StoreError           the store cannot be read or written
-    ├── UnknownOriginal      no original with this SHA-256 is or was stored here
-    ├── AmbiguousOriginal    a shortened SHA-256 fits several originals
-    ├── ExpiredOriginal      the original was stored and has expired; says how to get it again
-    └── BodyTooLarge         a request body is larger, or expands to more, than the settings allow
+ColdpressError
+├── ConfigError          a settings file is wrong; says which key, what it holds and what it may hold
+├── StoreError           the store cannot be read or written
+├── UnknownOriginal      no original with this SHA-256 is or was stored here
+├── AmbiguousOriginal    a shortened SHA-256 fits several originals
+├── ExpiredOriginal      the original was stored and has expired; says how to get it again
+└── BodyTooLarge         a request body is larger, or expands to more, than the settings allow
 """
 
 from __future__ import annotations

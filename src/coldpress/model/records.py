@@ -53,8 +53,8 @@ class Receipt:
     """One request: what was decided, what was sent, and later what the provider reported.
 
     `reused` counts standing edits applied again, `lines` only what was decided on this request. `notes` are fixed
-    words for things worth knowing: `head_changed`, `volatile_head`, `subscription`, `client_compaction`, `client_title`,
-    `pass_through:REASON`.
+    words for things worth knowing: `head_changed`, `volatile_head`, `subscription`, `client_compaction`,
+    `client_title`, `pass_through:REASON`.
     """
 
     request_id: str

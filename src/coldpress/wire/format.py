@@ -1,0 +1,252 @@
+"""What the wire formats share: reading messages into blocks, pairing results with calls, naming messages."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeGuard
+
+import msgspec
+
+from coldpress.model.conversation import (
+    Block,
+    CallId,
+    Message,
+    Opaque,
+    Role,
+    Span,
+    TextLiteral,
+    ToolCall,
+    ToolResult,
+)
+from coldpress.model.identity import chain_next
+from coldpress.wire.span import Misread, elements, members
+
+_ANY = msgspec.json.Decoder()
+_CANONICAL = msgspec.json.Encoder(order="deterministic")
+ROLES: dict[str, Role] = {
+    "user": "user",
+    "assistant": "assistant",
+    "system": "system",
+    "developer": "system",
+    "tool": "tool",
+    "function": "tool",
+}
+_MARKS = ("cache_control", "prompt_cache_breakpoint")
+
+
+@dataclass(slots=True)
+class Turn:
+    """The calls of the assistant turn at hand, and which of them have been answered."""
+
+    calls: list[ToolCall] = field(default_factory=list)
+    answered: set[int] = field(default_factory=set)
+    open: bool = False
+
+    def begin(self, role: Role) -> None:
+        """Take note of the next message's role: an assistant message after any other starts a new turn."""
+        if role == "assistant" and not self.open:
+            self.calls, self.answered = [], set()
+        self.open = role == "assistant"
+
+    def answer(self, call_id: str, name: str | None = None) -> ToolCall | None:
+        """Find the call of this turn that a result answers; `None` where that is missing or in doubt.
+
+        A result without an id answers the first unanswered call without one (of that name, where it
+        has a name). An id that two calls of the turn carry is in doubt.
+        """
+        if call_id:
+            fitting = [i for i, call in enumerate(self.calls) if call.id == call_id]
+            if len(fitting) != 1 or fitting[0] in self.answered:
+                return None
+        else:
+            fitting = [
+                i
+                for i, call in enumerate(self.calls)
+                if not call.id and i not in self.answered and (name is None or call.name == name)
+            ]
+            if not fitting:
+                return None
+        self.answered.add(fitting[0])
+        return self.calls[fitting[0]]
+
+    def copy(self) -> Turn:
+        """Give an independent copy, to be kept with a checkpoint."""
+        return Turn(list(self.calls), set(self.answered), self.open)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Bytes of a body and the text its spans are found in: the same, but for masked lone surrogates.
+
+    `base` is the offset in the client's body that the first byte stands for. Spans are offsets in the client's body.
+    """
+
+    body: bytes
+    text: bytes
+    base: int = 0
+
+    def members(self, span: Span) -> dict[str, Span]:
+        """Locate the values of the object at `span`; raises `Misread`."""
+        return members(self.text, span, self.base)
+
+    def elements(self, span: Span) -> list[Span]:
+        """Locate the elements of the array at `span`; raises `Misread`."""
+        return elements(self.text, span, self.base)
+
+    def value(self, span: Span) -> Any:
+        """Decode the JSON value at `span`.
+
+        Raises:
+            Misread: it is nested too deeply, or holds a number out of range.
+        """
+        try:
+            return _ANY.decode(memoryview(self.text)[span.start - self.base : span.end - self.base])
+        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+            raise Misread(str(error)) from error
+
+    def string(self, span: Span | None) -> str | None:
+        """Decode a string value; `None` where there is none or it is something else."""
+        if span is None or self._first(span) != 0x22:
+            return None
+        value = self.value(span)
+        return value if isinstance(value, str) else None
+
+    def literal(self, span: Span, part: int) -> TextLiteral:
+        """Describe the string literal at `span`."""
+        return TextLiteral(part, span, not self._masked(span))
+
+    def is_string(self, span: Span | None) -> TypeGuard[Span]:
+        """Whether a JSON string stands at `span`."""
+        return span is not None and self._first(span) == 0x22
+
+    def is_array(self, span: Span | None) -> TypeGuard[Span]:
+        """Whether a JSON array stands at `span`."""
+        return span is not None and self._first(span) == 0x5B
+
+    def is_object(self, span: Span | None) -> TypeGuard[Span]:
+        """Whether a JSON object stands at `span`."""
+        return span is not None and self._first(span) == 0x7B
+
+    def raw(self, span: Span) -> bytes:
+        """Give the client's own bytes at `span`."""
+        return self.body[span.start - self.base : span.end - self.base]
+
+    def _first(self, span: Span) -> int:
+        return self.text[span.start - self.base]
+
+    def _masked(self, span: Span) -> bool:
+        return self.text is not self.body and self.raw(span) != self.text[span.start - self.base : span.end - self.base]
+
+    def digest(self, span: Span) -> bytes:
+        """Name the message at `span`: equal for equal content, whatever its marks, spacing and key order.
+
+        A text in a one-element array is the same as the bare string. A message that cannot be decoded
+        is named by its bytes.
+        """
+        try:
+            value = self.value(span)
+            canonical = _CANONICAL.encode(_plain_message(value) if isinstance(value, dict) else value)
+        except (Misread, msgspec.MsgspecError, RecursionError, UnicodeEncodeError):
+            return hashlib.sha256(b"raw\0" + self.raw(span)).digest()
+        if self._masked(span):
+            canonical += b"\0" + self.raw(span)  # masked escapes must not make two texts one
+        return hashlib.sha256(canonical).digest()
+
+
+def text_literals(source: Source, content: Span | None) -> tuple[TextLiteral, ...]:
+    """Locate every text that a content value holds: a bare string, or the text parts of an array."""
+    if source.is_string(content):
+        return (source.literal(content, 0),)
+    if not source.is_array(content):
+        return ()
+    found: list[TextLiteral] = []
+    for part, span in enumerate(source.elements(content)):
+        if not source.is_object(span):
+            continue
+        fields = source.members(span)
+        text = fields.get("text")
+        if source.is_string(text) and source.string(fields.get("type")) == "text":
+            found.append(source.literal(text, part))
+    return tuple(found)
+
+
+def result(source: Source, turn: Turn, call_id: str, texts: tuple[TextLiteral, ...], failed: bool | None) -> ToolResult:
+    """Build a tool result paired with its call."""
+    return ToolResult(CallId(call_id), turn.answer(call_id), texts, failed)
+
+
+def read_messages(
+    source: Source, spans: list[Span], *, turn: Turn, chain: bytes, leading: bool, blocks_of: BlockReader, mark: int
+) -> tuple[tuple[Message, ...], Turn]:
+    """Read messages in order. A message that cannot be read becomes one opaque block and is carried as it is.
+
+    Args:
+        source: where the spans point into.
+        spans: of the messages to read.
+        turn: the assistant turn at hand; changed.
+        chain: `Message.chain` of the message before, or the seed.
+        leading: whether only system messages, or none, stand before. System messages at the very front
+            are the head's business and do not extend the chain.
+        blocks_of: the wire format's reader of one message.
+        mark: behind how many of these messages the state of the turn is wanted.
+
+    Returns:
+        The messages, and the turn as it stood at `mark`.
+    """
+    found: list[Message] = []
+    at_mark = turn.copy()
+    for span in spans:
+        digest = source.digest(span)
+        try:
+            role, blocks = blocks_of(source, span, turn)
+        except Misread:
+            role, blocks = _role_only(source, span, turn), (Opaque("unreadable"),)
+        leading = leading and role == "system"
+        if not leading:
+            chain = chain_next(chain, digest)
+        found.append(Message(role, blocks, digest, chain, span))
+        if len(found) == mark:
+            at_mark = turn.copy()
+    return tuple(found), at_mark
+
+
+def _role_only(source: Source, span: Span, turn: Turn) -> Role:
+    """Salvage the role of a message that cannot be read, so that turns are still told apart."""
+    try:
+        value = source.value(span)
+        name = value.get("role") if isinstance(value, dict) else None
+    except Misread:
+        name = None
+    role: Role = ROLES.get(name, "other") if isinstance(name, str) else "other"
+    turn.begin(role)
+    return role
+
+
+class BlockReader(Protocol):
+    """How one wire format reads a message."""
+
+    def __call__(self, source: Source, span: Span, turn: Turn) -> tuple[Role, tuple[Block, ...]]:
+        """Read the message at `span`, noting its calls in `turn`; raises `Misread`."""
+
+
+def _plain_message(message: dict[str, Any]) -> dict[str, Any]:
+    plain = {k: v for k, v in message.items() if k not in _MARKS}
+    if "content" in plain:
+        plain["content"] = _plain_content(plain["content"])
+    return plain
+
+
+def _plain_content(content: Any) -> Any:
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    if not isinstance(content, list):
+        return content
+    return [_plain_block(block) if isinstance(block, dict) else block for block in content]
+
+
+def _plain_block(block: dict[str, Any]) -> dict[str, Any]:
+    plain = {k: v for k, v in block.items() if k not in _MARKS}
+    if plain.get("type") == "tool_result" and "content" in plain:
+        plain["content"] = _plain_content(plain["content"])
+    return plain

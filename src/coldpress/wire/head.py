@@ -1,0 +1,153 @@
+"""What stands outside the messages: model, system prompt, tools, session; read once per distinct bytes.
+
+The identity of a system prompt leaves out what clients change in it by themselves (clock times, dates, long
+numbers, uuids, Claude Code's billing line), so that such a change does not make another conversation.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from coldpress.model.conversation import Head, Span, ToolName
+from coldpress.wire.format import Source
+from coldpress.wire.span import Misread
+
+BILLING_LINE = "x-anthropic-billing-header:"
+"""Claude Code puts a text with this beginning in `system[0]`; some versions carry a hash over the body in it."""
+
+_VOLATILE = re.compile(
+    r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"  # a uuid
+    r"|[0-9]{1,4}[:/.-][0-9][0-9:/.T+-]*Z?(?: ?[AaPp][Mm])?"  # a clock time, a date, a version
+    r"|[0-9]{8,}"  # seconds or milliseconds since 1970, a process id with company
+    r"|(?:[A-Z][a-z]{2,8},? )?[A-Z][a-z]{2,8}\.? [0-9]{1,2}(?:,? [0-9]{4})?"  # Mon, Nov 30 2026
+)
+_SESSION_IN_USER = re.compile(r"_session_([0-9a-f-]{36})")
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """A system prompt: the name of its stable part, the name of its exact text, and whose it is."""
+
+    identity: bytes
+    exact: bytes
+    subscription: bool
+
+
+NO_SYSTEM = System(b"\0" * 32, b"\0" * 32, False)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The values of a request's top level that we use; `None` where the request has none."""
+
+    model: str | None = None
+    stream: bool = False
+    system: System | None = None
+    tools: tuple[ToolName, ...] | None = None
+    session: str | None = None
+    stateful: bool = False
+
+    def head(self) -> Head:
+        """Give the head of the conversation."""
+        system = self.system or NO_SYSTEM
+        return Head(
+            model=self.model,
+            identity=system.identity,
+            exact=system.exact,
+            tools=self.tools or (),
+            stream=self.stream,
+            subscription=system.subscription,
+            harness_session=self.session,
+            stateful=self.stateful,
+        )
+
+
+def read_system(texts: list[str]) -> System:
+    """Name a system prompt by its texts."""
+    subscription = bool(texts) and texts[0].startswith(BILLING_LINE)
+    stable = texts[1:] if subscription else texts
+    joined = "\0".join(stable)
+    return System(
+        hashlib.sha256(_VOLATILE.sub("~", joined).encode()).digest(),
+        hashlib.sha256(joined.encode()).digest(),
+        subscription,
+    )
+
+
+def texts_of(content: Any) -> list[str]:
+    """Give the texts of a content value: a bare string, or an array of text blocks."""
+    if isinstance(content, str):
+        return [content]
+    if not isinstance(content, list):
+        return []
+    return [block["text"] for block in content if isinstance(block, dict) and isinstance(block.get("text"), str)]
+
+
+def read_tools(value: Any) -> tuple[ToolName, ...]:
+    """Give the names of the tools a request offers, in order."""
+    if not isinstance(value, list):
+        return ()
+    names = []
+    for tool in value:
+        if not isinstance(tool, dict):
+            continue
+        function = tool.get("function")
+        name = (function if isinstance(function, dict) else tool).get("name") or tool.get("type")
+        if isinstance(name, str):
+            names.append(ToolName(name))
+    return tuple(names)
+
+
+def read_session(metadata: Any) -> str | None:
+    """Give the harness's own session id from request metadata, where it has one."""
+    if not isinstance(metadata, dict):
+        return None
+    for key in ("session_id", "conversation_id"):
+        if isinstance(metadata.get(key), str):
+            return str(metadata[key])
+    user = metadata.get("user_id")
+    if not isinstance(user, str):
+        return None
+    if user.startswith("{"):
+        try:
+            return read_session(msgspec.json.decode(user))
+        except msgspec.MsgspecError:
+            return None
+    match = _SESSION_IN_USER.search(user)
+    return match.group(1) if match else None
+
+
+def read_parts(source: Source, fields: Mapping[str, Span]) -> dict[str, Any]:
+    """Read the top-level values we use from where they stand, as arguments for `Parts`."""
+    found: dict[str, Any] = {}
+    for key, span in fields.items():
+        try:
+            match key:
+                case "model":
+                    found["model"] = source.string(span)
+                case "stream":
+                    found["stream"] = source.value(span) is True
+                case "system":
+                    found["system"] = read_system(texts_of(source.value(span)))
+                case "tools":
+                    found["tools"] = read_tools(source.value(span))
+                case "metadata" | "prompt_cache_key":
+                    value = source.value(span)
+                    session = value if key == "prompt_cache_key" and isinstance(value, str) else read_session(value)
+                    if session:
+                        found["session"] = session
+                case "thread" | "previous_response_id":
+                    value = source.value(span)
+                    continues = isinstance(value, dict) and value.get("type") == "continue"
+                    found["stateful"] = continues or isinstance(value, str)
+                case _:
+                    continue
+        except Misread:
+            continue
+    return found

@@ -1,0 +1,250 @@
+"""Read request bodies, parsing only what an earlier request of the same conversation did not hold.
+
+An agent's next request repeats the bytes of the last one and adds to them. For every conversation a checkpoint
+remembers how long a prefix was read, the hash of its bytes and what was found in it. The next body is hashed
+once from its start; where a checkpoint's hash comes up, parsing begins there. Clients move cache marks among
+their last messages, so a checkpoint ends some messages before the end of the body it was made from.
+
+Checkpoints are found through the hash of the body's first 2**k bytes, for every k: conversations that share
+only their beginning do not get in each other's way, however many there are.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import xxhash
+
+from coldpress.model.conversation import Conversation, Message, Span, Text
+from coldpress.model.identity import chain_seed
+from coldpress.wire import anthropic, openai_chat
+from coldpress.wire.format import BlockReader, Source, Turn, read_messages
+from coldpress.wire.head import NO_SYSTEM, Parts, System, read_parts, read_system
+from coldpress.wire.registry import FormatName
+from coldpress.wire.span import Misread, mask_lone_surrogates
+
+KEEP_MESSAGES = 2
+"""A checkpoint ends this many messages before the end: clients move their marks among the last two. Where one
+moves more of them, an earlier checkpoint of the same conversation serves."""
+
+_SMALLEST_POWER = 8
+_PER_BUCKET = 8
+_MEMO_BYTES = 1024
+_MEMO_ENTRIES = 256
+_WHITE = b" \t\r\n"
+_BLOCKS: dict[FormatName, BlockReader] = {
+    "anthropic": anthropic.read_blocks,
+    "openai_chat": openai_chat.read_blocks,
+}
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint(Generic[T]):
+    """What was read of a prefix.
+
+    `length` is in bytes and ends right behind the last of `messages`. `extra` is the caller's own.
+    """
+
+    format: FormatName
+    length: int
+    digest: bytes
+    messages: tuple[Message, ...]
+    turn: Turn
+    parts: dict[str, Any]
+    keys: frozenset[str]
+    extra: T
+
+
+@dataclass(frozen=True, slots=True)
+class Reading(Generic[T]):
+    """A request as read, with what is needed to keep a checkpoint of it.
+
+    `extra` is what the caller left at the checkpoint this request continues from. `boundary` says how many
+    leading messages the next checkpoint covers; it is not above `conversation.known` where none is worth keeping.
+    """
+
+    conversation: Conversation
+    extra: T | None
+    boundary: int
+    turn: Turn
+    parts: dict[str, Any]
+    keys: frozenset[str]
+
+
+class Reader(Generic[T]):
+    """Reads bodies of any known format and keeps checkpoints.
+
+    Args:
+        seed: for the prefix hash; a number that outsiders do not know keeps them from making collisions.
+        max_messages: how many messages all checkpoints together may hold (about 1 kB each); the least
+            recently used checkpoints go first.
+    """
+
+    def __init__(self, *, seed: int, max_messages: int = 100_000) -> None:
+        self._seed = seed
+        self._max_messages = max_messages
+        self._held = 0
+        self._buckets: OrderedDict[bytes, tuple[Checkpoint[T], ...]] = OrderedDict()
+        self._memo: OrderedDict[bytes, dict[str, Any]] = OrderedDict()
+
+    def read(self, body: bytes, format_name: FormatName, checkpoint: Checkpoint[T] | None) -> Reading[T]:
+        """Read a request body.
+
+        Args:
+            body: the client's bytes, uncompressed.
+            format_name: its wire format.
+            checkpoint: what `find` gave for this body.
+
+        Raises:
+            Misread: it is not a JSON object with an array of messages, or it repeats a key.
+        """
+        if checkpoint is not None:
+            try:
+                return self._continue(body, checkpoint)
+            except Misread:
+                pass  # the rest does not stand on its own: read the whole body instead
+        return self._whole(body, format_name)
+
+    def find(self, body: bytes, format_name: FormatName) -> Checkpoint[T] | None:
+        """Give the checkpoint with the longest prefix of `body`, in one pass over its bytes."""
+        view = memoryview(body)
+        state, at, best = xxhash.xxh3_128(seed=self._seed), 0, None
+        for power in range(_SMALLEST_POWER, len(body).bit_length()):
+            state.update(view[at : 1 << power])
+            at = 1 << power
+            key = _key(format_name, power, state.digest())
+            for checkpoint in self._buckets.get(key, ()):
+                if checkpoint.length < len(body):
+                    state.update(view[at : checkpoint.length])
+                    at = checkpoint.length
+                    best = checkpoint if state.digest() == checkpoint.digest else best
+            if key in self._buckets:
+                self._buckets.move_to_end(key)
+        return best
+
+    def remember(self, reading: Reading[T], extra: T) -> None:
+        """Keep a checkpoint behind the first `reading.boundary` messages; `extra` is given back with it."""
+        conversation, upto = reading.conversation, reading.boundary
+        if upto <= conversation.known:
+            return
+        length = conversation.messages[upto - 1].span.end
+        if length < 1 << _SMALLEST_POWER:
+            return
+        view = memoryview(conversation.body)
+        new = Checkpoint(
+            conversation.format,
+            length,
+            self._hash(view[:length]),
+            conversation.messages[:upto],
+            reading.turn,
+            reading.parts,
+            reading.keys,
+            extra,
+        )
+        power = length.bit_length() - 1
+        key = _key(conversation.format, power, self._hash(view[: 1 << power]))
+        old = self._buckets.pop(key, ())
+        kept = [c for c in old if c.digest != new.digest][-(_PER_BUCKET - 1) :]
+        self._buckets[key] = tuple(sorted([*kept, new], key=lambda c: c.length))
+        self._held += sum(len(c.messages) for c in self._buckets[key]) - sum(len(c.messages) for c in old)
+        while self._held > self._max_messages and len(self._buckets) > 1:
+            _, dropped = self._buckets.popitem(last=False)
+            self._held -= sum(len(c.messages) for c in dropped)
+
+    def _continue(self, body: bytes, checkpoint: Checkpoint[T]) -> Reading[T]:
+        start, before = checkpoint.length, checkpoint.messages
+        if body[start] not in b",]":
+            raise Misread("no message ends where the known prefix does")
+        # The rest of the body, behind an opening of its own, is a JSON object again.
+        rest = b'{"messages":[' + body[start + (body[start] == 0x2C) :]
+        source, fields = _fields(rest, len(body) - len(rest))
+        if checkpoint.keys & (fields.keys() - {"messages"}):
+            raise Misread("a key is repeated behind the known prefix")
+        spans = source.elements(fields.pop("messages"))
+        boundary = len(before) + len(spans) - KEEP_MESSAGES
+        found, turn = read_messages(
+            source,
+            spans,
+            turn=checkpoint.turn.copy(),
+            chain=before[-1].chain,
+            leading=before[-1].role == "system" and all(m.role == "system" for m in before),
+            blocks_of=_BLOCKS[checkpoint.format],
+            mark=boundary - len(before),
+        )
+        messages = before + found
+        parts = checkpoint.parts | self._parts(source, fields)
+        conversation = Conversation(checkpoint.format, Parts(**parts).head(), messages, body, len(before))
+        return Reading(conversation, checkpoint.extra, boundary, turn, checkpoint.parts, checkpoint.keys)
+
+    def _whole(self, body: bytes, format_name: FormatName) -> Reading[T]:
+        source, fields = _fields(body, 0)
+        place = fields.pop("messages", None)
+        if place is None or not source.is_array(place):
+            raise Misread("the body holds no array of messages")
+        spans = source.elements(place)
+        boundary = len(spans) - KEEP_MESSAGES
+        messages, turn = read_messages(
+            source,
+            spans,
+            turn=Turn(),
+            chain=chain_seed(format_name),
+            leading=True,
+            blocks_of=_BLOCKS[format_name],
+            mark=boundary,
+        )
+        ahead = {k: v for k, v in fields.items() if v.start < place.start}
+        parts = self._parts(source, ahead)
+        if format_name == "openai_chat":
+            parts["system"] = _leading_system(source, messages)
+        behind = self._parts(source, {k: v for k, v in fields.items() if k not in ahead})
+        conversation = Conversation(format_name, Parts(**(parts | behind)).head(), messages, body)
+        return Reading(conversation, None, boundary, turn, parts, frozenset(ahead) | {"messages"})
+
+    def _parts(self, source: Source, fields: dict[str, Span]) -> dict[str, Any]:
+        """Read top-level values; the long ones, which clients repeat, only when their bytes are new."""
+        found: dict[str, Any] = {}
+        for key, span in fields.items():
+            if len(span) < _MEMO_BYTES:
+                found |= read_parts(source, {key: span})
+                continue
+            name = self._hash(memoryview(source.raw(span))) + key.encode()
+            if name not in self._memo:
+                self._memo[name] = read_parts(source, {key: span})
+                if len(self._memo) > _MEMO_ENTRIES:
+                    self._memo.popitem(last=False)
+            found |= self._memo[name]
+        return found
+
+    def _hash(self, data: memoryview) -> bytes:
+        return xxhash.xxh3_128_digest(data, seed=self._seed)
+
+
+def _key(format_name: FormatName, power: int, digest: bytes) -> bytes:
+    return digest + bytes((power, format_name == "anthropic"))
+
+
+def _fields(body: bytes, base: int) -> tuple[Source, dict[str, Span]]:
+    """Locate the top level of a body, masking lone surrogates only where the decoder refuses the bytes."""
+    begin = len(body) - len(body.lstrip(_WHITE))
+    span = Span(begin + base, len(body.rstrip(_WHITE)) + base)
+    source = Source(body, body, base)
+    try:
+        return source, source.members(span)
+    except Misread:
+        masked = mask_lone_surrogates(body)
+        if masked == body:
+            raise
+        source = Source(body, masked, base)
+        return source, source.members(span)
+
+
+def _leading_system(source: Source, messages: tuple[Message, ...]) -> System:
+    texts: list[str] = []
+    for message in messages:
+        if message.role != "system":
+            break
+        texts += [source.string(b.literal.span) or "" for b in message.blocks if isinstance(b, Text)]
+    return read_system(texts) if texts else NO_SYSTEM

@@ -1,0 +1,143 @@
+"""Find where values stand in a JSON text, and put other string literals in their place.
+
+A compiled decoder says how long each value is; where it stands follows from the order of the values and the
+few bytes between them. Nothing here scans inside a value. A text that does not line up, such as an object
+that repeats a key, is refused with `Misread`: the caller then leaves it alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import msgspec
+
+from coldpress.model.conversation import Span
+from coldpress.model.edits import Edit
+
+Buffer = bytes | memoryview
+
+
+class Misread(ValueError):
+    """The text is not JSON of the expected shape, or its values cannot be located without doubt."""
+
+
+_OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
+_SPACE = re.compile(rb"[ \t\r\n]*")
+_KEY = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_COLON = re.compile(rb"[ \t\r\n]*:[ \t\r\n]*")
+_ESCAPE = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
+)
+
+
+def members(text: bytes, span: Span, base: int = 0) -> dict[str, Span]:
+    """Locate the values of the JSON object at `span`, by key, in the order of the text.
+
+    Args:
+        text: JSON text.
+        span: where the object stands.
+        base: the offset that spans give to the first byte of `text`.
+
+    Raises:
+        Misread: it is not an object, or it repeats a key.
+    """
+    raws = _decode_object(memoryview(text)[span.start - base : span.end - base])
+    found: dict[str, Span] = {}
+    at = _skip(text, span.start - base) + 1
+    while True:
+        at = _skip(text, at)
+        if text[at] == 0x7D and not found:
+            break
+        key_match = _KEY.match(text, at)
+        if key_match is None:
+            raise Misread(f"no key at byte {at}")
+        key = _key(key_match.group())
+        colon = _COLON.match(text, key_match.end())
+        raw = raws.get(key)
+        if colon is None or raw is None or key in found:
+            raise Misread(f"key {key!r} is repeated or has no value")
+        start = colon.end()
+        value = bytes(raw)
+        if not text.startswith(value, start):
+            raise Misread(f"the value of {key!r} is not where it should be: the key is repeated")
+        found[key] = Span(start + base, start + len(value) + base)
+        at = _skip(text, start + len(value))
+        if text[at] == 0x7D:
+            break
+        if text[at] != 0x2C:
+            raise Misread(f"no comma at byte {at}")
+        at += 1
+    if len(found) != len(raws) or _skip(text, at + 1) < span.end - base:
+        raise Misread("the object holds more than was located")
+    return found
+
+
+def elements(text: bytes, span: Span, base: int = 0) -> list[Span]:
+    """Locate the elements of the JSON array at `span`, in order; arguments as for `members`.
+
+    Raises:
+        Misread: it is not an array.
+    """
+    try:
+        raws = _ARRAY.decode(memoryview(text)[span.start - base : span.end - base])
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise Misread(str(error)) from error
+    found: list[Span] = []
+    at = _skip(text, span.start - base) + 1
+    for raw in raws:
+        start = _skip(text, at)
+        end = start + len(memoryview(raw))
+        found.append(Span(start + base, end + base))
+        at = _skip(text, end)
+        if text[at] not in b",]":
+            raise Misread(f"no comma at byte {at}")
+        at += 1
+    return found
+
+
+def mask_lone_surrogates(text: bytes) -> bytes:
+    r"""Give `text` with every lone surrogate escape (`\ud83d` without its half) replaced by `\ufffd`.
+
+    The replacement has the same length, so every span holds for both. JavaScript clients that cut a
+    text in the middle of an emoji write such escapes; compiled decoders refuse them.
+    """
+    return _ESCAPE.sub(lambda m: b"\\ufffd" if m.group(1) else m.group(), text)
+
+
+def splice(body: bytes, edits: Iterable[Edit]) -> bytes:
+    """Put every edit's literal in the place of its span; the very same object where there is none.
+
+    Args:
+        body: the client's bytes.
+        edits: in ascending order of their spans, which do not overlap.
+    """
+    pieces: list[Buffer] = []
+    view, at = memoryview(body), 0
+    for edit in edits:
+        pieces.append(view[at : edit.span.start])
+        pieces.append(edit.literal)
+        at = edit.span.end
+    if not pieces:
+        return body
+    pieces.append(view[at:])
+    return b"".join(pieces)
+
+
+def _decode_object(text: memoryview) -> dict[str, msgspec.Raw]:
+    try:
+        return _OBJECT.decode(text)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        raise Misread(str(error)) from error
+
+
+def _skip(text: bytes, at: int) -> int:
+    match = _SPACE.match(text, at)
+    return match.end() if match else at
+
+
+def _key(literal: bytes) -> str:
+    if b"\\" not in literal:
+        return literal[1:-1].decode()
+    return msgspec.json.decode(literal, type=str)
