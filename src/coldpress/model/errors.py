@@ -6,6 +6,7 @@ ColdpressError
 ├── UnknownOriginal      no original with this SHA-256 is or was stored here
 ├── AmbiguousOriginal    a shortened SHA-256 fits several originals
 ├── ExpiredOriginal      the original was stored and has expired; says how to get it again
+├── RecordingError       a recorded run cannot be read; says which, and what is wrong with it
 └── BodyTooLarge         a request body is larger, or expands to more, than the settings allow
 """
 
@@ -38,3 +39,7 @@ class ExpiredOriginal(ColdpressError):
 
 class BodyTooLarge(ColdpressError):
     """A request body is larger, or expands to more, than the settings allow."""
+
+
+class RecordingError(ColdpressError):
+    """A recorded run cannot be read."""

@@ -75,12 +75,13 @@ def _brotli(body: bytes, limit: int) -> bytes:
     rest = body
     try:
         while True:
-            out += stream.process(rest, output_buffer_limit=_STEP)
+            piece = stream.process(rest, output_buffer_limit=_STEP)
+            out += piece
             if len(out) > limit:
                 raise BodyTooLarge(f"the body expands to more than {limit} bytes")
             if stream.is_finished():
                 return bytes(out)
-            if stream.can_accept_more_data():
+            if not piece and not rest:
                 raise UnknownEncoding("the compressed body is cut short")
             rest = b""
     except brotli.error as error:
@@ -88,13 +89,22 @@ def _brotli(body: bytes, limit: int) -> bytes:
 
 
 def _zstd(body: bytes, limit: int) -> bytes:
+    engine = zstandard.ZstdDecompressor(max_window_size=1 << 27)
     out = bytearray()
     try:
-        with zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(body, read_across_frames=True) as reader:
-            while chunk := reader.read(_STEP):
-                out += chunk
+        with engine.stream_reader(body, read_across_frames=True) as reader:
+            while piece := reader.read(_STEP):
+                out += piece
                 if len(out) > limit:
                     raise BodyTooLarge(f"the body expands to more than {limit} bytes")
+        # The reader does not tell a whole body from one cut short. This does, and its size is known by now.
+        rest = body
+        while rest:
+            frame = engine.decompressobj()
+            frame.decompress(rest)
+            if not frame.eof:
+                raise UnknownEncoding("the compressed body is cut short")
+            rest = frame.unused_data
     except zstandard.ZstdError as error:
         raise UnknownEncoding(f"the compressed body is damaged: {error}") from error
     return bytes(out)
