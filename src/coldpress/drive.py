@@ -1,0 +1,260 @@
+"""Where the engine meets the world: one request in, the bytes to send out, everything written down in between.
+
+The steps of `Driver.prepare`: find the known prefix, read what is new, look up what stands, propose, make
+originals durable, splice. Any failure of ours sends the client's own bytes on and is recorded. `engine` decides;
+this file only fetches what it needs, runs it where it does not hold up the event loop, and stores the result.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import logging
+import os
+import threading
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+
+from coldpress.config.settings import Settings
+from coldpress.engine.client_requests import is_client_compaction
+from coldpress.engine.plan import Plan, places, propose
+from coldpress.engine.session import Session
+from coldpress.model.conversation import Conversation
+from coldpress.model.edits import Edit
+from coldpress.model.errors import StoreError
+from coldpress.model.identity import EditKey, lineage_id
+from coldpress.model.records import Operation, Outcome, Receipt
+from coldpress.stores.base import Store
+from coldpress.wire.prefix import Checkpoint, Reader, Reading
+from coldpress.wire.registry import FormatName
+from coldpress.wire.span import Misread, splice
+
+log = logging.getLogger(__name__)
+
+OFFLOAD_BYTES = 48 * 1024
+"""Requests with more unread bytes than this are read in a thread: reading them takes a millisecond or more."""
+
+_SESSION_HEADERS = (
+    "x-claude-code-session-id",
+    "session_id",
+    "session-id",
+    "conversation_id",
+    "thread-id",
+    "x-session-id",
+    "x-session-affinity",
+    "x-opencode-session",
+    "x-grok-conv-id",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Inbound:
+    """A request to an inference path.
+
+    `body` is free of content encodings. `operation` is the client's own wish for this request, if any.
+    `headers` have lower-case names.
+    """
+
+    request_id: str
+    received_at: float
+    provider: str
+    format: FormatName
+    body: bytes = field(repr=False)
+    operation: Operation | None
+    headers: Mapping[str, str] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What to send: the very same body object where `changed` is false."""
+
+    body: bytes = field(repr=False)
+    changed: bool
+    receipt: Receipt
+    stream: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    reading: Reading[Session]
+    operation: Operation
+    plan: Plan | None
+    pending: tuple[EditKey, ...]
+    notes: tuple[str, ...]
+
+
+_NOTHING = Plan((), (), (), (), 0, Session())
+
+
+class Driver:
+    """Prepares requests of many conversations at a time. Use from one event loop.
+
+    Args:
+        settings: frozen settings.
+        store: where originals, decisions and receipts are kept.
+    """
+
+    def __init__(self, settings: Settings, store: Store) -> None:
+        self._settings = settings
+        self._store = store
+        self._reader: Reader[Session] = Reader(seed=int.from_bytes(os.urandom(8), "little"))
+        self._lock = threading.Lock()
+        self._worker = ThreadPoolExecutor(1, thread_name_prefix="coldpress-plan")
+
+    async def prepare(self, inbound: Inbound) -> Prepared:
+        """Decide what to send for a request; returns when everything it replaces can be recalled.
+
+        Never raises for a reason of ours: the client's own bytes are sent and the receipt says why.
+        """
+        try:
+            return await self._prepare(inbound)
+        except Misread:
+            return self._pass_through(inbound, "unreadable_body")
+        except StoreError as error:
+            log.warning(
+                "store failed, request passed through", extra={"request": inbound.request_id, "why": str(error)}
+            )
+            return self._pass_through(inbound, "store_failed")
+        except Exception as error:  # pass through on doubt: no mistake of ours may stop an agent
+            log.exception("request passed through", extra={"request": inbound.request_id})
+            return self._pass_through(inbound, type(error).__name__)
+
+    def finish(self, outcome: Outcome) -> None:
+        """Write down how a request ended."""
+        self._store.add_outcome(outcome)
+
+    def close(self) -> None:
+        """Let the worker go."""
+        self._worker.shutdown(wait=True)
+
+    async def _prepare(self, inbound: Inbound) -> Prepared:
+        self._log_request(inbound)
+        with self._lock:
+            checkpoint = self._reader.find(inbound.body, inbound.format)
+        unread = len(inbound.body) - (checkpoint.length if checkpoint else 0)
+        work = functools.partial(self._plan, inbound, checkpoint)
+        if unread > OFFLOAD_BYTES:
+            planned = await asyncio.get_running_loop().run_in_executor(self._worker, work)
+        else:
+            planned = work()
+        return await self._settle(inbound, planned)
+
+    def _plan(self, inbound: Inbound, checkpoint: Checkpoint[Session] | None) -> _Planned:
+        """Read and decide; blocking, runs on any thread."""
+        reading = self._reader.read(inbound.body, inbound.format, checkpoint)
+        conversation = reading.conversation
+        operation, notes = self._operation(inbound, conversation)
+        before = reading.extra if conversation.known and reading.extra is not None else Session()
+        notes += _head_notes(conversation, before)
+        if operation == "off":
+            return _Planned(reading, operation, None, (), notes)
+        if conversation.head.stateful:
+            return _Planned(reading, operation, None, (), (*notes, "pass_through:stateful"))
+        if is_client_compaction(conversation):
+            return _Planned(reading, operation, None, (), (*notes, "client_compaction"))
+        standing = self._store.standing([place.key for place in places(conversation)])
+        plan = propose(conversation, before, standing, self._settings.policy, operation)
+        pending = tuple(key for key, found in standing.items() if found.replacement is not None)
+        return _Planned(reading, operation, plan, pending, notes)
+
+    async def _settle(self, inbound: Inbound, planned: _Planned) -> Prepared:
+        """Make what is replaced durable, then splice. What cannot be made durable is sent exact."""
+        plan = planned.plan or _NOTHING
+        edits = plan.edits if planned.operation in ("press", "drain") else ()
+        body = splice(inbound.body, edits)
+        receipt = self._receipt(inbound, planned, edits, body)
+        stored = self._store.put(plan.originals, plan.fresh, receipt)
+        if plan.originals or planned.pending:
+            try:
+                await asyncio.wrap_future(stored)
+                await asyncio.wrap_future(self._store.durable(planned.pending))
+            except StoreError as error:
+                log.warning("not durable, sent exact", extra={"request": inbound.request_id, "why": str(error)})
+                return self._without_fresh(inbound, planned, edits)
+        if planned.plan is not None:
+            with self._lock:
+                self._reader.remember(planned.reading, plan.session.upto(planned.reading.boundary))
+        return Prepared(body, body is not inbound.body, receipt, planned.reading.conversation.head.stream)
+
+    def _without_fresh(self, inbound: Inbound, planned: _Planned, edits: tuple[Edit, ...]) -> Prepared:
+        """Send only the edits that earlier requests already sent: the store could not keep the new ones."""
+        before = planned.reading.extra or Session()
+        kept = edits[: len(before.edits)]
+        body = splice(inbound.body, kept)
+        bare = replace(planned, plan=replace(_NOTHING, edits=kept, reused=len(kept)))
+        receipt = self._receipt(inbound, bare, kept, body, note="store_failed")
+        return Prepared(body, body is not inbound.body, receipt, planned.reading.conversation.head.stream)
+
+    def _operation(self, inbound: Inbound, conversation: Conversation) -> tuple[Operation, tuple[str, ...]]:
+        """Settle what may be done: the request's own wish, else the provider's setting, with subscriptions spared."""
+        if inbound.operation is not None:
+            return inbound.operation, ()
+        provider = self._settings.provider(inbound.provider)
+        operation = provider.operation if provider is not None else self._settings.operation
+        if conversation.head.subscription and operation == "press" and not self._settings.press_subscription:
+            return "observe", ("subscription",)
+        return operation, ()
+
+    def _receipt(
+        self, inbound: Inbound, planned: _Planned, edits: tuple[Edit, ...], sent: bytes, *, note: str | None = None
+    ) -> Receipt:
+        conversation, plan = planned.reading.conversation, planned.plan
+        reused = plan.reused if plan and edits else 0
+        fresh = len(plan.originals) if plan else 0
+        saved = sum(len(e.span) - len(e.literal) for e in edits[: len(edits) - fresh]) if edits else 0
+        first = next((m for m in conversation.messages if m.role != "system"), None)
+        return Receipt(
+            request_id=inbound.request_id,
+            received_at=inbound.received_at,
+            provider=inbound.provider,
+            format=inbound.format,
+            model=conversation.head.model,
+            lineage=lineage_id(conversation.head.identity, first.chain if first else b""),
+            harness_session=conversation.head.harness_session or _session_header(inbound.headers),
+            operation=planned.operation,
+            messages=len(conversation.messages),
+            body_bytes=len(inbound.body),
+            sent_bytes=len(sent),
+            lines=plan.lines if plan else (),
+            reused=reused,
+            reused_bytes_saved=saved,
+            notes=planned.notes + ((note,) if note else ()),
+        )
+
+    def _pass_through(self, inbound: Inbound, why: str) -> Prepared:
+        receipt = Receipt(
+            request_id=inbound.request_id,
+            received_at=inbound.received_at,
+            provider=inbound.provider,
+            format=inbound.format,
+            model=None,
+            lineage="",
+            harness_session=_session_header(inbound.headers),
+            operation=inbound.operation or self._settings.operation,
+            messages=0,
+            body_bytes=len(inbound.body),
+            sent_bytes=len(inbound.body),
+            notes=(f"pass_through:{why}",),
+        )
+        self._store.put((), (), replace(receipt, request_id=inbound.request_id))
+        return Prepared(inbound.body, False, receipt, stream=False)
+
+    def _log_request(self, inbound: Inbound) -> None:
+        if self._settings.store.raw_log:
+            headers = tuple(inbound.headers.items())
+            self._store.log_event(inbound.request_id, inbound.received_at, "request", headers, inbound.body)
+
+
+def _head_notes(conversation: Conversation, before: Session) -> tuple[str, ...]:
+    """Say where the client changed what stands before the messages: the provider's cache is cold then."""
+    head = conversation.head
+    if not before.head_identity:
+        return ()
+    if head.identity != before.head_identity:
+        return ("head_changed",)
+    return ("volatile_head",) if head.exact != before.head_exact else ()
+
+
+def _session_header(headers: Mapping[str, str]) -> str | None:
+    return next((headers[name] for name in _SESSION_HEADERS if name in headers), None)

@@ -1,0 +1,1 @@
+"""Decide what may become smaller, and make it smaller, without touching the world."""

@@ -1,0 +1,159 @@
+"""Tell which results must stay exact, by their structure: failures, diffs, secrets, and what is shortened already.
+
+The order is from what is told to what is guessed: the wire's own flag, the kind of the tool, markers, the envelope a
+harness puts around a result, and last, only where a program ran, what compilers, runners and shells print.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, Literal
+
+import msgspec
+
+from coldpress.engine import exactness_data as data
+from coldpress.engine.catalogue import Classified, Kind
+from coldpress.engine.credentials import holds_secret
+from coldpress.engine.markers import is_client_truncated, is_marked
+
+__all__ = ["Verdict", "holds_secret", "judge"]
+
+Verdict = Literal["ok", "failed_result", "protected_kind", "already_pressed"]
+
+PROTECTED_KINDS: Final[frozenset[Kind]] = frozenset({"mutation", "plan", "memory", "diff"})
+
+ENVELOPE_CHARS: Final = 400
+"""How far from either end a harness's own failure line may stand."""
+
+LABEL_CHARS: Final = 600
+COMPLAINT_CHARS: Final = 1_000
+
+_ANSI: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+_RETURNCODE: Final = re.compile(r"\s*(?:OBSERVATION:\s*)?<returncode>(-?\d+)</returncode>")
+_TAGGED_OUTPUT: Final = re.compile(r"<output>\n?([\s\S]*?)\n?(?:</output>\s*\Z|\Z)")
+
+
+def judge(classified: Classified, text: str, *, wire_failed: bool | None) -> Verdict:
+    """Say whether a result may be made smaller (`ok`), and if not, why not.
+
+    Args:
+        classified: the call it answers.
+        text: the result as the client sent it.
+        wire_failed: the wire's failure flag, `None` where the format has none. `False` proves nothing: a failing
+            command in front of `| tail` or `|| true` is no failure to the harness.
+
+    >>> judge(Classified("shell", "bash", None, "pytest | tail", True), "1 failed, 3 passed in 0.2s", wire_failed=False)
+    'failed_result'
+    """
+    if wire_failed:
+        return "failed_result"
+    if classified.kind in PROTECTED_KINDS:
+        return "protected_kind"
+    if is_marked(text) or is_client_truncated(text):
+        return "already_pressed"
+    plain = _plain(text)
+    if _failed_envelope(classified, plain):
+        return "failed_result"
+    if classified.runs_program:
+        body = _body(plain)
+        if _tells_of_failure(body):
+            return "failed_result"
+        if data.DIFF.search(body):
+            return "protected_kind"
+    return "protected_kind" if holds_secret(text) else "ok"
+
+
+def _plain(text: str) -> str:
+    """Give a text the form patterns are written for: no colours, newlines only, one in front of the first line."""
+    if "\x1b" in text:
+        text = _ANSI.sub("", text)
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return "\n" + text
+
+
+def _failed_envelope(classified: Classified, plain: str) -> bool:
+    head, tail = plain[:ENVELOPE_CHARS], plain[-ENVELOPE_CHARS:]
+    if data.HEAD_OF_TEXT.match(head) or data.NEAR_TAIL.search(tail):
+        return True
+    if _failed_json(classified, plain):
+        return True
+    if classified.command is None and not classified.runs_program:
+        return False
+    code = _RETURNCODE.match(head)
+    if code is not None:
+        return int(code[1]) != 0
+    if data.NEAR_HEAD.search(head):
+        return True
+    if not classified.runs_program:
+        return len(plain) <= COMPLAINT_CHARS and data.COMPLAINT.match(plain) is not None
+    return any(data.LABELLED.search(end) for end in (plain[:LABEL_CHARS], plain[-LABEL_CHARS:]))
+
+
+_EXIT_KEYS: Final = ("exit_code", "exitCode", "returncode")
+_FAILED_KEYS: Final = ("is_error", "isError")
+
+
+def _failed_json(classified: Classified, plain: str) -> bool:
+    """Whether a JSON object says on its top level that something failed. A list has no such level.
+
+    The text of a file may be JSON that says anything, so a source counts only by the exit code beside its output.
+    """
+    fields = _json_object(plain)
+    if fields is None:
+        return False
+    if any(_nonzero(fields.get(key)) for key in _EXIT_KEYS) and ("output" in fields or classified.kind != "source"):
+        return True
+    metadata = fields.get("metadata")
+    if isinstance(metadata, dict) and any(_nonzero(metadata.get(key)) for key in _EXIT_KEYS):
+        return True
+    if classified.kind == "source":
+        return False
+    if any(fields.get(key) is True for key in _FAILED_KEYS) or fields.get("success") is False:
+        return True
+    if fields.get("status") in ("error", "failed") or fields.get("exception_info"):
+        return True
+    return bool(fields.get("error"))
+
+
+def _nonzero(value: object) -> bool:
+    if isinstance(value, str):
+        return bool(re.fullmatch(r"-?0*[1-9]\d*", value))
+    return isinstance(value, int) and not isinstance(value, bool) and value != 0
+
+
+def _json_object(plain: str) -> dict[str, object] | None:
+    stripped = plain.strip()
+    if not stripped.startswith("{"):
+        return None
+    try:
+        return msgspec.json.decode(stripped, type=dict[str, object])
+    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
+        return None
+
+
+def _body(plain: str) -> str:
+    """Take the output out of a harness's envelope, so that its lines begin where patterns look for them."""
+    fields = _json_object(plain)
+    if fields is not None and isinstance(output := fields.get("output"), str):
+        return _plain(output)
+    if _RETURNCODE.match(plain) and (tagged := _TAGGED_OUTPUT.search(plain)):
+        return "\n" + tagged[1]
+    if plain.startswith("\nOBSERVATION:"):
+        return plain.replace("OBSERVATION:", "", 1)
+    at = plain.find("\nOutput:", 0, LABEL_CHARS)
+    return plain if at < 0 else "\n" + plain[at + len("\nOutput:") :].lstrip(" ")
+
+
+def _tells_of_failure(body: str) -> bool:
+    if data.CERTAIN.search(body):
+        return True
+    if any(needle in body and pattern.search(body) for needle, pattern in data.ANYWHERE):
+        return True
+    first = data.LIKELY.search(body)
+    if first is None:
+        return False
+    green = -1
+    for match in data.GREEN.finditer(body):
+        green = match.start()
+    return green < 0 or data.LIKELY.search(body, green) is not None

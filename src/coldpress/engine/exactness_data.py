@@ -1,0 +1,187 @@
+"""The shapes in which harnesses, runners, compilers and shells tell of a failure, and in which runners tell of success.
+
+Every pattern of a group is tried at the start of a line. Text is free of colours and carriage returns by then.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+
+def _at_line_start(*patterns: str) -> re.Pattern[str]:
+    """Match any of some patterns right behind a newline: a literal first character makes the search fast."""
+    return re.compile(r"\n(?:" + "|".join(patterns) + ")")
+
+
+HEAD_OF_TEXT: Final = re.compile(
+    r"\s*(?:OBSERVATION:\s*)?(?:"
+    r"<tool_use_error>|<system>ERROR: |Exit code:? -?[1-9]|ERROR\s*:|ERROR\s*$|Error\s*:|Error\s*$|Error (?:executing|"
+    r"reading|running|invoking|calling|editing|writing)\b|fatal: |E(?:NOENT|ISDIR|ACCES|PERM|EXIST|NOTDIR): |"
+    r"InputValidationError|MCP error|Tool execution failed|The tool execution failed|Agent type '[^'\n]*' not found|"
+    r"The user doesn't want to (?:proceed|take this action)|The user rejected|User rejected|User aborted|"
+    r"\[Request interrupted by user|Permission to use |Claude requested permissions? to |BLOCKED by|"
+    r"(?:Pre|Post)ToolUse:[^\n]{0,200}hook (?:error|blocked)|Hook \w+:\w+ denied|No replacement was performed|"
+    r"Could not find |String to replace not found|No changes (?:made to|to make)|Command (?:aborted|timed out)|"
+    r"Command execution was not successful|Parameter [`'\"][^\n]{1,80}(?:is required|is expected)|"
+    r"\{\s*\"(?:returncode|exit_code|exitCode)\":\s*-?[1-9]|"
+    r"<retrieval_status>[^<]*</retrieval_status>\s*<[\s\S]{0,200}<status>(?:failed|killed)</status>|"
+    r"<status>(?:failed|killed)</status>"
+    r")"
+)
+"""Failure envelopes at the very start of a result, for every kind of tool."""
+
+NEAR_HEAD: Final = _at_line_start(
+    r"Process exited with code -?[1-9]",
+    r"<exit_code>-?[1-9]",
+    r"Exit code: -?[1-9]",
+    r"<returncode>-?[1-9]",
+)
+"""Failure lines of an envelope's header; only looked for where a program ran."""
+
+NEAR_TAIL: Final = _at_line_start(
+    r"Command exited with code -?[1-9]\d*",
+    r"Command failed with exit code:? -?[1-9]\d*",
+    r"Command (?:timed out|aborted)\b",
+    r"\[The command completed with exit code -?[1-9]\d*\.?\]",
+    r"\[Command finished with exit code -?[1-9]\d*\]",
+    r"\[The command (?:timed out|has no new output)\b",
+    r"Process exited with code -?[1-9]\d*",
+    r"exit status [1-9]\d*\s*$",
+    r"Exit code:? -?[1-9]\d*\s*(?:\n<cwd>[^\n]*)?\s*$",
+    r"<bash_metadata>\s*(?:bash tool terminated|User aborted|[^<]*exceed)",
+)
+"""Failure lines that a harness puts behind the output, for every kind of tool."""
+
+LABELLED: Final = _at_line_start(
+    r"Exit Code: -?[1-9]",
+    r"Signal: (?!0\b|none\b|null\b|\(none\))\S",
+    r"<returncode>-?[1-9]",
+    r"Error: (?!none\b|null\b|\(none\)|0\b)\S",
+    r"Process exited with code -?[1-9]",
+)
+"""Labelled lines of a shell tool's envelope, looked for near its head and its tail."""
+
+CERTAIN: Final = _at_line_start(
+    # runners
+    r"=+ [^\n]*\b[1-9]\d* (?:failed|errors?)\b[^\n]* in [\d.]+s",
+    r"[1-9]\d* (?:failed|errors?)(?:, \d+ \w+)* in [\d.]+s",
+    r"FAILED \S+::",
+    r"(?:FAILED|ERROR) \S+\.py(?:\s|$)",
+    r"ERROR \S+::",
+    r"FAILED \((?:failures|errors)=",
+    r"(?:FAIL|ERROR): test\w* \(",
+    r"\s*Tests?:?\s[^\n]*\b[1-9]\d* failed",
+    r"\s*Test (?:Suites|Files):?\s[^\n]*\b[1-9]\d* failed",
+    r"\s+[1-9]\d* failing\b",
+    r"\s*[✕×] \S",
+    r"not ok \d+",
+    r"# fail [1-9]",
+    r"\s*✖ [1-9]\d* problems? \([1-9]",
+    r"test result: FAILED",
+    r"\s*--- FAIL: ",
+    r"FAIL(?:\t|\s*\n|\s*$| \S+\.[jt]sx?\b)",
+    r"Tests run: [^\n]*(?:Failures|Errors): [1-9]",
+    r"Failed! +- Failed: +[1-9]",
+    r"[1-9]\d* examples?, [1-9]\d* failures?",
+    # compilers and build tools
+    r"[^\s(][^\n(]{0,200}\(\d+,\d+\): error ",
+    r"\S[^\n]{0,200}?:\d+:\d+ - error ",
+    r"[^\s:][^\n:]{0,200}:\d+(?::\d+)?: (?:fatal )?error: ",
+    r"\S+\.go:\d+:\d+: ",
+    r"error(?: TS\d+|\[E\d+\]): ",
+    r"error: could not compile",
+    r"error: aborting due to",
+    r"collect2: error",
+    r"g?make(?:\[\d+\])?: \*\*\* ",
+    r"ninja: (?:error|build stopped)",
+    r"CMake Error",
+    r"npm ERR!",
+    r"npm error ",
+    r"\s?ERR_PNPM_|\s?ELIFECYCLE\b",
+    r"error Command failed with exit code",
+    r"Build FAILED|BUILD FAILED|FAILURE: Build failed|\[(?:ERROR|INFO)\] BUILD FAILURE",
+    r"> Task \S+ FAILED",
+    r"Found [1-9]\d* errors?\b",
+    r"\[[^\]\n]{1,60}\] ERROR task failed",
+    # shells, packages and version control
+    r"CONFLICT \(",
+    r"Automatic merge failed",
+    r" ! \[(?:remote )?rejected\]",
+    r"error: failed to push",
+    r"E: ",
+    r"Killed(?:: \d+)?\s*(?:\n|$)",
+    r"Segmentation fault",
+    r"(?:ba|z|da|fi|k)?sh: (?:line \d+: |\d+: )?[^:\n]+: ",
+    r"\(eval\):(?:[\w.]+:)*\d+: ",
+    r"zsh: ",
+    r"\S+: error: (?:unrecognized arguments|the following arguments|argument |invalid choice|unknown option)",
+    r"##\[error\]",
+)
+"""Lines that tell of a failure whatever else the output says."""
+
+LIKELY: Final = _at_line_start(
+    r"Traceback \(most recent call last\)",
+    r"\[?(?:Uncaught )?(?:\w+\.)*[A-Z]\w*(?:Error|Exception)\b(?:: |\]|\s*\n|\s*$| \[)",
+    r"E {3}\S",
+    r"\s+at [^\n]{1,200}:\d+:\d+\)?(?:\n|$)",
+    r"error: ",
+    r"Error(?:: | \w+ing )",
+    r"│ Error: ",
+    r"ERROR(?:[: ]|\s*\n)",
+    r"\[ERROR\] ",
+    r"fatal: ",
+    r"panic: ",
+    r"goroutine \d+ \[",
+    r"thread '[^'\n]*' (?:\(\d+\) )?panicked at",
+    r"Exception in thread ",
+    r"Caused by: ",
+    r"curl: \(\d+\) ",
+    r"[\w./+-]+: (?:[^\n:]{1,200}: )*(?:No such file or directory|Permission denied|Is a directory|command not found)",
+    r"(?:[\w ]*[Cc]ommand|[Pp]rocess|[Ss]cript|[Tt]ask)[^\n]{0,120} (?:exited|failed|finished|terminated) with "
+    r"(?:exit )?(?:code|status):? -?[1-9]",
+)
+"""Lines that tell of a failure unless a runner's green summary comes later: tests of failures print them too."""
+
+ANYWHERE: Final = (
+    ("undefined reference to", re.compile(r"undefined reference to [`'\"]")),
+    ("command not found", re.compile(r": command not found(?:$|: \S)|command not found: \S", re.MULTILINE)),
+    ("No module named", re.compile(r"(?:^|Error: |: )No module named ['\"\w]", re.MULTILINE)),
+    ("(os error ", re.compile(r"\(os error \d+\)$", re.MULTILINE)),
+)
+"""Failures that stand in the middle of a line: a needle that is cheap to look for, and the shape around it."""
+
+GREEN: Final = _at_line_start(
+    r"(?:=+ )?(?:\d+ (?:skipped|xfailed|xpassed|deselected|warnings?), )*[1-9]\d* passed"
+    r"(?:, \d+ (?:skipped|xfailed|xpassed|deselected|warnings?|rerun)| in [\d.]+s(?: \([\d:]+\))?| =+|,? 0 failed)*"
+    r"\s*(?=\n|$)",
+    r"0 failed, [1-9]\d* passed",
+    r"test result: ok\.",
+    r"\s*Tests:?\s+(?:\d+ (?:skipped|todo)[,|]? *)*[1-9]\d* passed",
+    r"OK(?: \([^)\n]*\))?\s*(?=\n|$)",
+    r"ok  ?\t\S",
+    r"PASS\s*(?=\n|$)",
+    r"\s+[1-9]\d* passing\b",
+    r"# fail 0\b",
+    r"Passed! +- Failed: +0\b",
+    r"[1-9]\d* examples?, 0 failures",
+    r"BUILD SUCCESS(?:FUL)?\b",
+    r"\[INFO\] BUILD SUCCESS\b",
+)
+"""Summaries of runners that passed."""
+
+COMPLAINT: Final = re.compile(
+    r"\s*[\w./+-]+: [^\n]*(?:No such file or directory|Permission denied|Is a directory|Not a directory|"
+    r"command not found|cannot (?:access|open)|unrecognized option|invalid option)[^\n]*"
+)
+"""How a reader, search or listing begins when all it has to give is a complaint."""
+
+DIFF: Final = _at_line_start(
+    r"diff --git ",
+    r"@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@",
+    r"--- [^\n]+\n\+\+\+ \S",
+    r"\*\*\* (?:Begin Patch|Update File: )",
+    r"<<<<<<< \S",
+    r">>>>>>> \S",
+)
+"""Diffs, patches and merge conflicts."""

@@ -1,0 +1,115 @@
+"""Say what the rules do with a tool's results and why, before any result is at hand, and for a whole request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+import msgspec
+
+from coldpress.engine.catalogue import canonical, classify
+from coldpress.engine.catalogue_data import COMMAND_TOOLS, FILE_TOOLS, Kind
+from coldpress.engine.exactness import judge
+from coldpress.engine.plan import propose
+from coldpress.engine.policy import Policy, Rule, RuleMode
+from coldpress.engine.session import Session
+from coldpress.model.conversation import Conversation
+from coldpress.model.records import Line
+
+SAMPLE_COMMANDS: Final = ("make test", "cat src/app.py", "rg TODO src", "ls -R", "git diff", "sed -i s/a/b/ x")
+"""One command line of each kind that a shell tool is told apart by."""
+
+SAMPLE_FILE_COMMANDS: Final = ("view", "str_replace")
+
+_WHAT_MODES_DO: dict[RuleMode, str] = {
+    "exact": "nothing",
+    "dedupe": "lines that an earlier result still shows are named instead of repeated",
+    "lossless": "bytes that carry nothing are taken out and can be put back",
+    "deterministic": "head, tail and telling lines are kept, the rest is counted",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What happens to results of one kind of call when they are first sent.
+
+    Attributes:
+        tool: the name, with a command line in brackets where one was asked about.
+        rule: the pattern of the rule that decides.
+        modes: what the rule allows, in order.
+        may_shrink: whether anything can happen at all.
+        why: one sentence.
+    """
+
+    tool: str
+    kind: Kind
+    rule: str
+    modes: tuple[str, ...]
+    may_shrink: bool
+    why: str
+
+
+def outlooks(asked: str, policy: Policy) -> tuple[Outlook, ...]:
+    """Look ahead for a tool, `NAME` or `NAME(COMMAND)`; a shell named alone is shown with a command of each kind."""
+    name, bracket, rest = asked.partition("(")
+    if bracket and rest.endswith(")"):
+        return (_outlook(name, rest[:-1], policy),)
+    commands: tuple[str | None, ...] = (None,)
+    if canonical(asked) in COMMAND_TOOLS:
+        commands = SAMPLE_COMMANDS
+    elif canonical(asked) in FILE_TOOLS:
+        commands = SAMPLE_FILE_COMMANDS
+    return tuple(_outlook(asked, command, policy) for command in commands)
+
+
+def explain_request(conversation: Conversation, policy: Policy) -> tuple[Line, ...]:
+    """Decide on every tool result of a request as if the conversation had come turn by turn, in order.
+
+    Results too short to gain have no line.
+    """
+    session, lines = Session(), list[Line]()
+    for so_far in _turns(conversation):
+        plan = propose(so_far, session, {}, policy, "press")
+        session = plan.session
+        lines.extend(plan.lines)
+    return tuple(lines)
+
+
+def _turns(conversation: Conversation) -> Iterator[Conversation]:
+    """Cut a conversation into the requests it grew through: one ends before each message of the model."""
+    known = 0
+    messages = conversation.messages
+    for end in range(1, len(messages) + 1):
+        if end == len(messages) or messages[end].role == "assistant":
+            yield replace(conversation, messages=messages[:end], known=known)
+            known = end
+
+
+def _outlook(name: str, command: str | None, policy: Policy) -> Outlook:
+    arguments = "" if command is None else msgspec.json.encode({"command": command}).decode()
+    classified = classify(name, arguments)
+    rule = policy.rule_for(name, classified.kind)
+    shown = name if command is None else f"{name}({command})"
+    if judge(classified, "", wire_failed=None) == "protected_kind":
+        why = f"results of kind {classified.kind} are never touched, whatever a rule says"
+        return Outlook(shown, classified.kind, rule.match, rule.modes, may_shrink=False, why=why)
+    may_shrink, why = _first_sight(rule)
+    return Outlook(shown, classified.kind, rule.match, rule.modes, may_shrink, why)
+
+
+def _first_sight(rule: Rule) -> tuple[bool, str]:
+    if rule.unbuilt:
+        return False, f"the rule asks for {', '.join(rule.unbuilt)}, which is not built yet"
+    working = [mode for mode in rule.modes if mode != "exact" and (mode != "deterministic" or rule.first_pass)]
+    if not working:
+        if "deterministic" in rule.modes:
+            return False, "the rule waits for aged results (no first_pass), which is not built yet"
+        return False, "the rule says exact"
+    told = "; ".join(_say_mode(mode, rule) for mode in working)
+    return True, f"{told}; failed results and views that gain too little stay exact"
+
+
+def _say_mode(mode: RuleMode, rule: Rule) -> str:
+    least = f" from {rule.min_bytes} bytes" if mode == "deterministic" and rule.min_bytes else ""
+    return f"{mode}{least}: {_WHAT_MODES_DO[mode]}"

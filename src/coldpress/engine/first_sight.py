@@ -1,0 +1,209 @@
+"""Decide on one text of a tool result that no model has seen yet: which view of it, if any, is sent from now on.
+
+The order: what may never be touched, what the rule asks for, what the view saves. Every way out has its reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import msgspec
+
+from coldpress.engine.catalogue import Classified
+from coldpress.engine.exactness import judge
+from coldpress.engine.markers import is_marked, is_reread_refusal
+from coldpress.engine.policy import Policy, Rule
+from coldpress.engine.reduce import Reduced, dedupe, deterministic, lossless, pays
+from coldpress.engine.session import Seen
+from coldpress.measure.tokens import estimate
+from coldpress.model.edits import Standing
+from coldpress.model.identity import EditKey, original_sha
+from coldpress.model.records import Line, Reason
+
+SMALLEST_BYTES = 256
+"""A view must save at least this much, so a shorter text cannot gain."""
+
+_RERUN = "The same call can be made again to see all of it."
+_MOST_REFERENTS = 4
+_NAME_LENGTH = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A text to decide on, with what is known about it.
+
+    `tool` is the name as the client sent it; `offered` says whether this request still offers that tool.
+    `seen` are the earlier results of the conversation, oldest first; `read` gives the original text of one.
+    """
+
+    key: EditKey
+    text: str
+    tool: str
+    classified: Classified
+    arguments: str
+    wire_failed: bool | None
+    offered: bool
+    seen: tuple[Seen, ...]
+    read: Callable[[Seen], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The decision on a candidate. `line` is `None` where there is nothing worth a line in the ledger."""
+
+    standing: Standing
+    line: Line | None
+
+
+def decide(candidate: Candidate, policy: Policy) -> Verdict:
+    """Choose the view of a text at first sight."""
+    restored = _answer_refusal(candidate)
+    if restored is not None:
+        return restored
+    size = len(candidate.text.encode())
+    if size < SMALLEST_BYTES:
+        return Verdict(Standing(candidate.key, None), None)
+    rule = policy.rule_for(candidate.tool, candidate.classified.kind)
+    verdict = judge(candidate.classified, candidate.text, wire_failed=candidate.wire_failed)
+    if verdict != "ok":
+        return _exact(candidate, rule, verdict)
+    if rule.unbuilt:
+        return _exact(candidate, rule, "mode_not_built")
+    if rule.modes == ("exact",) or not rule.modes:
+        return _exact(candidate, rule, "exact_by_policy")
+    return _press(candidate, rule, size)
+
+
+def restore(standing: Standing, referent_text: Callable[[str], tuple[dedupe.Referent, ...]]) -> str | None:
+    """Turn a reversible replacement back into its original; `None` where a step of it is not reversible.
+
+    Args:
+        standing: a decision with a replacement.
+        referent_text: gives the referents that were named, by the recipe's own list of names.
+    """
+    if standing.replacement is None or not standing.recipe:
+        return None
+    text = standing.replacement
+    for step in reversed(msgspec.json.decode(standing.recipe, type=list[_Step])):
+        if step.mode == "lossless":
+            text = lossless.restore(text, step.recipe)
+        elif step.mode == "dedupe":
+            text = dedupe.restore(text, step.recipe, referent_text(step.recipe))
+        else:
+            return None
+    return text
+
+
+class _Step(msgspec.Struct):
+    mode: str
+    recipe: str
+
+
+def _press(candidate: Candidate, rule: Rule, size: int) -> Verdict:
+    view, steps, why = _views(candidate, rule, size)
+    if not steps:
+        return _exact(candidate, rule, why)
+    if not pays(candidate.text, view):
+        return _exact(candidate, rule, "gain_too_small")
+    mode = "+".join(step.mode for step in steps)
+    reversible = all(step.recipe for step in steps)
+    sha = original_sha(candidate.text)
+    recipe = msgspec.json.encode(steps).decode() if reversible else ""
+    standing = Standing(candidate.key, view, mode, sha, recipe)
+    return Verdict(standing, _line(candidate, rule, standing, "pressed"))
+
+
+def _views(candidate: Candidate, rule: Rule, size: int) -> tuple[str, list[_Step], Reason]:
+    """Apply the rule's modes one on the other; says why where none of them did anything."""
+    kind = candidate.classified.kind
+    view, steps = candidate.text, list[_Step]()
+    why: Reason = "gain_too_small"
+    for mode in rule.modes:
+        made: Reduced | None = None
+        if mode == "dedupe" and not steps:
+            made = dedupe.reduce(candidate.text, referents=_referents(candidate), kind=kind)
+        elif mode == "lossless":
+            made = lossless.reduce(view, kind=kind)
+        elif mode == "deterministic":
+            least = rule.min_bytes or SMALLEST_BYTES
+            if not rule.first_pass or size < least or len(view.encode()) < least:
+                why = "too_small" if rule.first_pass else "exact_by_policy"
+                continue
+            base = candidate.text if is_marked(view) else view
+            made = deterministic.reduce(
+                base,
+                kind=kind,
+                command=candidate.classified.command,
+                sha=original_sha(candidate.text),
+                rerun=(rule.rerun or _RERUN) if candidate.offered else None,
+            )
+            steps = steps if made is None or base is view else []
+        if made is not None:
+            view = made.text
+            steps.append(_Step(mode, made.recipe))
+    return view, steps, why
+
+
+def _referents(candidate: Candidate) -> tuple[dedupe.Referent, ...]:
+    """Name the earlier results whose lines are all still shown and which this one may repeat, latest first."""
+    own = candidate.classified
+    fitting = [
+        seen
+        for seen in reversed(candidate.seen)
+        if seen.all_lines_visible
+        and seen.classified.kind == own.kind
+        and (seen.classified.target == own.target if own.kind == "source" else seen.name == _call_name(candidate))
+    ]
+    return tuple(dedupe.Referent(seen.name, candidate.read(seen)) for seen in fitting[:_MOST_REFERENTS])
+
+
+def _answer_refusal(candidate: Candidate) -> Verdict | None:
+    """Give the exact text of an earlier, pressed read in the place of the client's refusal to read it again."""
+    if candidate.classified.kind != "source" or not is_reread_refusal(candidate.text):
+        return None
+    target = candidate.classified.target
+    earlier = [seen for seen in candidate.seen if target is not None and seen.classified.target == target]
+    same_call = [seen for seen in earlier if seen.arguments == candidate.arguments] or earlier
+    if not same_call or same_call[-1].standing is None:
+        return None
+    original = candidate.read(same_call[-1])
+    standing = Standing(candidate.key, original, "restore", original_sha(candidate.text))
+    rule = Rule("(refusal to read again)", ("exact",))
+    return Verdict(standing, _line(candidate, rule, standing, "restored"))
+
+
+def _call_name(candidate: Candidate) -> str:
+    return name_of(candidate.tool, candidate.classified)
+
+
+def name_of(tool: str, classified: Classified) -> str:
+    """Name a call as a marker does: the tool and what it was asked for, shortened."""
+    about = classified.target or classified.command
+    if not about:
+        return tool
+    about = " ".join(about.split())
+    return f"{tool} {about if len(about) <= _NAME_LENGTH else about[: _NAME_LENGTH - 1] + '…'}"
+
+
+def _exact(candidate: Candidate, rule: Rule, reason: Reason) -> Verdict:
+    standing = Standing(candidate.key, None)
+    return Verdict(standing, _line(candidate, rule, standing, reason))
+
+
+def _line(candidate: Candidate, rule: Rule, standing: Standing, reason: Reason) -> Line:
+    before = candidate.text
+    after = before if standing.replacement is None else standing.replacement
+    changed = standing.replacement is not None
+    return Line(
+        tool=candidate.tool,
+        kind=candidate.classified.kind,
+        mode=standing.mode,
+        reason=reason,
+        rule=rule.match,
+        original=standing.original,
+        bytes_before=len(before.encode()),
+        bytes_after=len(after.encode()),
+        tokens_before=estimate(before) if changed else None,
+        tokens_after=estimate(after) if changed else None,
+    )

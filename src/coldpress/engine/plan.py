@@ -1,0 +1,202 @@
+"""Go through a request's new messages: apply what stands, decide what is at first sight, leave the rest exact."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import msgspec
+
+from coldpress.engine.catalogue import Classified, classify
+from coldpress.engine.first_sight import SMALLEST_BYTES, Candidate, decide, name_of
+from coldpress.engine.policy import Policy
+from coldpress.engine.session import Seen, Session
+from coldpress.model.conversation import Conversation, TextLiteral, ToolCall, ToolResult
+from coldpress.model.edits import Edit, Standing
+from coldpress.model.identity import EditKey
+from coldpress.model.records import Line, Operation
+
+REFERABLE = ("source", "shell", "search", "listing", "web")
+"""Kinds of results that a later result may repeat or refer to."""
+
+
+_NUMBERED = " (call "
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to send and what to write down.
+
+    Attributes:
+        edits: every edit of this request, in the order of their spans.
+        fresh: decisions made now, replacements and exact ones.
+        originals: `(sha256, text)` of every text that is replaced from now on.
+        lines: the ledger's lines for the decisions worth one.
+        reused: standing edits that were already decided.
+        session: the state after this request, for the whole of its messages.
+    """
+
+    edits: tuple[Edit, ...]
+    fresh: tuple[Standing, ...]
+    originals: tuple[tuple[str, str], ...]
+    lines: tuple[Line, ...]
+    reused: int
+    session: Session
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One text of a tool result in a conversation."""
+
+    key: EditKey
+    message: int
+    result: ToolResult
+    literal: TextLiteral
+
+
+def places(conversation: Conversation) -> Iterator[Place]:
+    """Go through every text of every tool result in the messages that were read anew."""
+    for index in range(conversation.known, len(conversation.messages)):
+        message = conversation.messages[index]
+        for block, result in message.results:
+            for literal in result.texts:
+                yield Place(EditKey(message.chain, block, literal.part), index, result, literal)
+
+
+def propose(
+    conversation: Conversation,
+    session: Session,
+    standing: Mapping[EditKey, Standing],
+    policy: Policy,
+    operation: Operation,
+) -> Plan:
+    """Decide what this request sends.
+
+    Args:
+        conversation: the request.
+        session: the state of its known prefix.
+        standing: decisions made earlier on texts in the new messages.
+        policy: the rules.
+        operation: `drain` makes no new edits; `observe` records what `press` would do and keeps all exact.
+    """
+    work = _Work(conversation, session, policy, operation)
+    first_new = conversation.last_assistant + 1
+    for place in places(conversation):
+        known = standing.get(place.key)
+        if known is not None:
+            work.apply(place, known)
+        elif place.message < first_new:
+            work.leave(place)
+        else:
+            work.decide(place)
+    return work.plan()
+
+
+class _Work:
+    """The state of one pass over a request."""
+
+    def __init__(self, conversation: Conversation, session: Session, policy: Policy, operation: Operation) -> None:
+        self._conversation = conversation
+        self._before = session
+        self._policy = policy
+        self._operation = operation
+        self._edits = list(session.edits)
+        self._seen = list(session.seen)
+        self._fresh: list[Standing] = []
+        self._originals: list[tuple[str, str]] = []
+        self._lines: list[Line] = []
+        self._reused = len(session.edits)
+        self._calls_named: Counter[str] | None = None
+
+    def apply(self, place: Place, standing: Standing) -> None:
+        """Take over a decision made earlier."""
+        if standing.replacement is not None:
+            self._edit(place, standing)
+            self._reused += 1
+        self._note(place, standing)
+
+    def leave(self, place: Place) -> None:
+        """Keep a text that some model has seen exact, for ever."""
+        standing = Standing(place.key, None)
+        if len(place.literal.span) >= SMALLEST_BYTES:
+            self._fresh.append(standing)
+        self._note(place, standing)
+
+    def decide(self, place: Place) -> None:
+        """Decide on a text at first sight."""
+        call = place.result.call
+        if call is None or not place.literal.readable or not len(place.literal.span) > 2:
+            self.leave(place)
+            return
+        arguments = self._conversation.arguments(call)
+        candidate = Candidate(
+            key=place.key,
+            text=self._conversation.text(place.literal),
+            tool=call.name,
+            classified=classify(call.name, arguments),
+            arguments=arguments,
+            wire_failed=place.result.failed,
+            offered=call.name in self._conversation.head.tools,
+            seen=tuple(self._seen),
+            read=lambda seen: self._conversation.text(seen.literal),
+        )
+        verdict = decide(candidate, self._policy)
+        standing, line = verdict.standing, verdict.line
+        if standing.replacement is not None and self._operation != "press":
+            standing = Standing(place.key, None)
+            line = _withheld(line, self._operation)
+        if standing.replacement is not None:
+            self._originals.append((standing.original, candidate.text))
+            self._edit(place, standing)
+        if standing.replacement is not None or len(place.literal.span) >= SMALLEST_BYTES:
+            self._fresh.append(standing)
+        if line is not None:
+            self._lines.append(line)
+        self._note(place, standing, candidate.classified, arguments)
+
+    def plan(self) -> Plan:
+        """Give the result of the pass."""
+        head = self._conversation.head
+        session = Session(tuple(self._edits), tuple(self._seen), head.identity, head.exact)
+        return Plan(
+            tuple(self._edits),
+            tuple(self._fresh),
+            tuple(self._originals),
+            tuple(self._lines),
+            self._reused,
+            session,
+        )
+
+    def _edit(self, place: Place, standing: Standing) -> None:
+        literal = msgspec.json.encode(standing.replacement)
+        self._edits.append(Edit(place.literal.span, literal, place.message, standing))
+
+    def _note(
+        self, place: Place, standing: Standing, classified: Classified | None = None, arguments: str = ""
+    ) -> None:
+        """Remember a text that a later result may repeat."""
+        call: ToolCall | None = place.result.call
+        if call is None or not place.literal.readable or len(place.literal.span) < SMALLEST_BYTES:
+            return
+        if classified is None:
+            arguments = self._conversation.arguments(call)
+            classified = classify(call.name, arguments)
+        if classified.kind not in REFERABLE:
+            return
+        replaced = standing if standing.replacement is not None else None
+        name = self._name(name_of(call.name, classified))
+        self._seen.append(Seen(place.key, place.message, place.literal, classified, arguments, name, replaced))
+
+    def _name(self, call: str) -> str:
+        """Tell calls of the same name apart by their number in the conversation."""
+        if self._calls_named is None:
+            self._calls_named = Counter(seen.name.partition(_NUMBERED)[0] for seen in self._seen)
+        self._calls_named[call] += 1
+        number = self._calls_named[call]
+        return call if number == 1 else f"{call}{_NUMBERED}{number})"
+
+
+def _withheld(line: Line | None, operation: Operation) -> Line | None:
+    """Say in a line that its edit was not made because of the mode of operation."""
+    return line and replace(line, reason="drain" if operation == "drain" else "observe")

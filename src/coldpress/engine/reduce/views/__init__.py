@@ -1,0 +1,1 @@
+"""Bounded views, one file a kind of output."""

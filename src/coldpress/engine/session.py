@@ -1,0 +1,60 @@
+"""What is carried from one request of a conversation to the next: standing edits, and results that later ones may name."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass, field
+
+from coldpress.engine.catalogue import Classified
+from coldpress.model.conversation import TextLiteral
+from coldpress.model.edits import Edit, Standing
+from coldpress.model.identity import EditKey
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One text of an earlier tool result.
+
+    `name` is how a marker calls it ("Read src/a.py"); it never changes while the conversation goes on.
+    `arguments` is the JSON text its call was made with. `standing` is the decision on it, `None` where it is exact.
+    """
+
+    key: EditKey
+    message: int
+    literal: TextLiteral = field(compare=False)
+    classified: Classified
+    arguments: str
+    name: str
+    standing: Standing | None
+
+    @property
+    def all_lines_visible(self) -> bool:
+        """Whether every line of the original is still shown to the model."""
+        return self.standing is None or self.standing.mode == "lossless"
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """The part of a conversation's state that belongs to a prefix of its messages.
+
+    `edits` holds the standing edits in that prefix, in the order of their spans. `head_identity` and `head_exact` name the
+    system prompt as last seen.
+    """
+
+    edits: tuple[Edit, ...] = ()
+    seen: tuple[Seen, ...] = ()
+    head_identity: bytes = b""
+    head_exact: bytes = b""
+
+    def upto(self, messages: int) -> Session:
+        """Give the state that belongs to the first `messages` messages."""
+        return Session(
+            self.edits[: bisect_left(self.edits, messages, key=_message_of)],
+            self.seen[: bisect_left(self.seen, messages, key=_message_of)],
+            self.head_identity,
+            self.head_exact,
+        )
+
+
+def _message_of(item: Edit | Seen) -> int:
+    return item.message
