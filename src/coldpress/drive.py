@@ -14,7 +14,7 @@ import os
 import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 
 from coldpress.config.settings import Settings
 from coldpress.engine.client_requests import is_client_compaction
@@ -123,6 +123,15 @@ class Driver:
     def finish(self, outcome: Outcome) -> None:
         """Write down how a request ended."""
         self._store.add_outcome(outcome)
+
+    def stats(self) -> dict[str, object]:
+        """Give the ledger's sums for `/stats`; blocking.
+
+        Applications are every text that went upstream smaller: new views, and standing edits sent again. Every sum
+        stands beside the number of requests or replies it was taken over.
+        """
+        totals = self._store.totals()
+        return {**asdict(totals), "applications": totals.applications}
 
     def close(self) -> None:
         """Let the worker go."""

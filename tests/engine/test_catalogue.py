@@ -196,7 +196,7 @@ def test_two_in_one_tools(name: str, arguments: dict[str, str], kind: str) -> No
         pytest.param("echo 'open", "unknown", id="an open quote"),
         pytest.param('bash -c "echo \'open"', "unknown", id="an open quote inside bash -c"),
         pytest.param("echo $(cat a", "unknown", id="an open substitution"),
-        pytest.param("(" * 100 + ")" * 100, "unknown", id="brackets nested too deep"),
+        pytest.param("( " * 100 + ") " * 100, "unknown", id="brackets nested too deep"),
     ],
 )
 def test_command_lines(command: str, kind: str) -> None:

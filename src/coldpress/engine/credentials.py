@@ -41,10 +41,11 @@ _ASSIGNMENT: Final = re.compile(rf"{_LINE_HEAD}[A-Z][A-Z0-9_]*=(['\"]?)([^\s'\"]
 """A whole line of an env dump or a `.env` file, behind the line number or file name that a tool may put before it."""
 
 _PLACEHOLDER: Final = re.compile(
-    r"[$<{%(*\[]|x{3,}|\.{3}|(?:your|my|change|replace|example|dummy|test|fake|secret|password|placeholder|todo|none|"
-    r"null|true|false|redacted)(?![a-z0-9]{12})",
+    r"[$<{%(*\[]|.*(?:x{3}|\.{3}|\*{3})|(?:your|my|change|replace|example|dummy|test|fake|secret|password|placeholder|"
+    r"todo|none|null|true|false|redacted)(?![a-z0-9]{12})",
     re.IGNORECASE,
 )
+"""How the values in manuals and templates look."""
 
 
 def holds_secret(text: str) -> bool:

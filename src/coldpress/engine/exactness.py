@@ -76,6 +76,8 @@ def _failed_envelope(classified: Classified, plain: str) -> bool:
     head, tail = plain[:ENVELOPE_CHARS], plain[-ENVELOPE_CHARS:]
     if data.HEAD_OF_TEXT.match(head) or data.NEAR_TAIL.search(tail):
         return True
+    if not classified.runs_program and data.HEAD_WORDS.match(head):
+        return True
     if _failed_json(classified, plain):
         return True
     if classified.command is None and not classified.runs_program:
@@ -87,7 +89,14 @@ def _failed_envelope(classified: Classified, plain: str) -> bool:
         return True
     if not classified.runs_program:
         return len(plain) <= COMPLAINT_CHARS and data.COMPLAINT.match(plain) is not None
-    return any(data.LABELLED.search(end) for end in (plain[:LABEL_CHARS], plain[-LABEL_CHARS:]))
+    return _failed_label(plain)
+
+
+def _failed_label(plain: str) -> bool:
+    ends = (plain[:LABEL_CHARS], plain[-LABEL_CHARS:])
+    if any(data.LABELLED.search(end) for end in ends):
+        return True
+    return data.LABELS.search(ends[0]) is not None and any(data.LABELLED_ERROR.search(end) for end in ends)
 
 
 _EXIT_KEYS: Final = ("exit_code", "exitCode", "returncode")

@@ -14,22 +14,25 @@ def _at_line_start(*patterns: str) -> re.Pattern[str]:
     return re.compile(r"\n(?:" + "|".join(patterns) + ")")
 
 
+_LEAD: Final = r"\s*(?:OBSERVATION:\s*)?"
+
 HEAD_OF_TEXT: Final = re.compile(
-    r"\s*(?:OBSERVATION:\s*)?(?:"
-    r"<tool_use_error>|<system>ERROR: |Exit code:? -?[1-9]|ERROR\s*:|ERROR\s*$|Error\s*:|Error\s*$|Error (?:executing|"
-    r"reading|running|invoking|calling|editing|writing)\b|fatal: |E(?:NOENT|ISDIR|ACCES|PERM|EXIST|NOTDIR): |"
-    r"InputValidationError|MCP error|Tool execution failed|The tool execution failed|Agent type '[^'\n]*' not found|"
-    r"The user doesn't want to (?:proceed|take this action)|The user rejected|User rejected|User aborted|"
+    _LEAD + r"(?:<tool_use_error>|<system>ERROR: |Exit code:? -?[1-9]|ERROR:\s|InputValidationError|MCP error|"
+    r"(?:The t|T)ool execution failed|Agent type '[^'\n]*' not found|Error (?:executing|running|invoking|calling) |"
+    r"The user doesn't want to (?:proceed|take this action)|(?:The user|User) (?:rejected|aborted)|"
     r"\[Request interrupted by user|Permission to use |Claude requested permissions? to |BLOCKED by|"
     r"(?:Pre|Post)ToolUse:[^\n]{0,200}hook (?:error|blocked)|Hook \w+:\w+ denied|No replacement was performed|"
-    r"Could not find |String to replace not found|No changes (?:made to|to make)|Command (?:aborted|timed out)|"
+    r"String to replace not found|No changes (?:made to|to make)|Command (?:aborted|timed out)|"
     r"Command execution was not successful|Parameter [`'\"][^\n]{1,80}(?:is required|is expected)|"
-    r"\{\s*\"(?:returncode|exit_code|exitCode)\":\s*-?[1-9]|"
-    r"<retrieval_status>[^<]*</retrieval_status>\s*<[\s\S]{0,200}<status>(?:failed|killed)</status>|"
-    r"<status>(?:failed|killed)</status>"
-    r")"
+    r"\{\s*\"(?:returncode|exit_code|exitCode)\":\s*-?[1-9]|<status>(?:failed|killed)</status>)"
 )
 """Failure envelopes at the very start of a result, for every kind of tool."""
+
+HEAD_WORDS: Final = re.compile(
+    _LEAD + r"(?:(?:Error|ERROR)\s*:|(?:Error|ERROR)\s*$|fatal: |E(?:NOENT|ISDIR|ACCES|PERM|EXIST|NOTDIR): |"
+    r"Could not find |Error (?:reading|editing|writing) )"
+)
+"""Words that begin a failure where a tool says only that; the output of a program may begin with them and be fine."""
 
 NEAR_HEAD: Final = _at_line_start(
     r"Process exited with code -?[1-9]",
@@ -53,34 +56,41 @@ NEAR_TAIL: Final = _at_line_start(
 )
 """Failure lines that a harness puts behind the output, for every kind of tool."""
 
+_SOMETHING: Final = r"(?!0\b|none\b|null\b|\(none\))\S"
+
+LABELS: Final = _at_line_start(r"(?:<untrusted_context>\s*)?(?:Command|Directory|Output):")
+"""How a labelled envelope begins."""
+
 LABELLED: Final = _at_line_start(
     r"Exit Code: -?[1-9]",
-    r"Signal: (?!0\b|none\b|null\b|\(none\))\S",
+    rf"Signal: {_SOMETHING}",
     r"<returncode>-?[1-9]",
-    r"Error: (?!none\b|null\b|\(none\)|0\b)\S",
     r"Process exited with code -?[1-9]",
 )
 """Labelled lines of a shell tool's envelope, looked for near its head and its tail."""
 
+LABELLED_ERROR: Final = _at_line_start(rf"Error: {_SOMETHING}")
+"""The one label that programs print as well; it counts in an envelope that begins with other labels."""
+
 CERTAIN: Final = _at_line_start(
     # runners
-    r"=+ [^\n]*\b[1-9]\d* (?:failed|errors?)\b[^\n]* in [\d.]+s",
+    r"=+ [^\n=]{0,200}\b[1-9]\d* (?:failed|errors?)\b[^\n=]{0,200} in [\d.]+s",
     r"[1-9]\d* (?:failed|errors?)(?:, \d+ \w+)* in [\d.]+s",
     r"FAILED \S+::",
     r"(?:FAILED|ERROR) \S+\.py(?:\s|$)",
     r"ERROR \S+::",
     r"FAILED \((?:failures|errors)=",
     r"(?:FAIL|ERROR): test\w* \(",
-    r"\s*Tests?:?\s[^\n]*\b[1-9]\d* failed",
-    r"\s*Test (?:Suites|Files):?\s[^\n]*\b[1-9]\d* failed",
-    r"\s+[1-9]\d* failing\b",
-    r"\s*[✕×] \S",
+    r"[ \t]*Tests?:?\s[^\n]*\b[1-9]\d* failed",
+    r"[ \t]*Test (?:Suites|Files):?\s[^\n]*\b[1-9]\d* failed",
+    r"[ \t]+[1-9]\d* failing\b",
+    r"[ \t]*[✕×] \S",
     r"not ok \d+",
     r"# fail [1-9]",
-    r"\s*✖ [1-9]\d* problems? \([1-9]",
+    r"[ \t]*✖ [1-9]\d* problems? \([1-9]",
     r"test result: FAILED",
-    r"\s*--- FAIL: ",
-    r"FAIL(?:\t|\s*\n|\s*$| \S+\.[jt]sx?\b)",
+    r"[ \t]*--- FAIL: ",
+    r"FAIL(?:\t|[ ]*\n|[ ]*$| \S+\.[jt]sx?\b)",
     r"Tests run: [^\n]*(?:Failures|Errors): [1-9]",
     r"Failed! +- Failed: +[1-9]",
     r"[1-9]\d* examples?, [1-9]\d* failures?",
@@ -110,7 +120,7 @@ CERTAIN: Final = _at_line_start(
     r" ! \[(?:remote )?rejected\]",
     r"error: failed to push",
     r"E: ",
-    r"Killed(?:: \d+)?\s*(?:\n|$)",
+    r"Killed(?:: \d+)?[ \t]*(?:\n|$)",
     r"Segmentation fault",
     r"(?:ba|z|da|fi|k)?sh: (?:line \d+: |\d+: )?[^:\n]+: ",
     r"\(eval\):(?:[\w.]+:)*\d+: ",
@@ -122,13 +132,15 @@ CERTAIN: Final = _at_line_start(
 
 LIKELY: Final = _at_line_start(
     r"Traceback \(most recent call last\)",
-    r"\[?(?:Uncaught )?(?:\w+\.)*[A-Z]\w*(?:Error|Exception)\b(?:: |\]|\s*\n|\s*$| \[)",
+    r"\[?(?:Uncaught )?(?:\w+\.)*[A-Z]\w*(?:Error|Exception)\b(?:: |\]|[ \t]*\n|[ \t]*$| \[)",
     r"E {3}\S",
-    r"\s+at [^\n]{1,200}:\d+:\d+\)?(?:\n|$)",
+    r"[ \t]+at [^\n]{1,200}:\d+:\d+\)?(?:\n|$)",
     r"error: ",
-    r"Error(?:: | \w+ing )",
+    rf"Error: {_SOMETHING}",
+    r"Error(?::[ \t]*(?:\n|$)| \w+ing )",
+    r"E(?:NOENT|ISDIR|ACCES|PERM|EXIST|NOTDIR): ",
     r"│ Error: ",
-    r"ERROR(?:[: ]|\s*\n)",
+    r"ERROR(?:[: ]|[ \t]*\n)",
     r"\[ERROR\] ",
     r"fatal: ",
     r"panic: ",
@@ -154,14 +166,14 @@ ANYWHERE: Final = (
 GREEN: Final = _at_line_start(
     r"(?:=+ )?(?:\d+ (?:skipped|xfailed|xpassed|deselected|warnings?), )*[1-9]\d* passed"
     r"(?:, \d+ (?:skipped|xfailed|xpassed|deselected|warnings?|rerun)| in [\d.]+s(?: \([\d:]+\))?| =+|,? 0 failed)*"
-    r"\s*(?=\n|$)",
+    r"[ \t]*(?=\n|$)",
     r"0 failed, [1-9]\d* passed",
     r"test result: ok\.",
-    r"\s*Tests:?\s+(?:\d+ (?:skipped|todo)[,|]? *)*[1-9]\d* passed",
-    r"OK(?: \([^)\n]*\))?\s*(?=\n|$)",
+    r"[ \t]*Tests:?\s+(?:\d+ (?:skipped|todo)[,|]? *)*[1-9]\d* passed",
+    r"OK(?: \([^)\n]*\))?[ \t]*(?=\n|$)",
     r"ok  ?\t\S",
-    r"PASS\s*(?=\n|$)",
-    r"\s+[1-9]\d* passing\b",
+    r"PASS[ \t]*(?=\n|$)",
+    r"[ \t]+[1-9]\d* passing\b",
     r"# fail 0\b",
     r"Passed! +- Failed: +0\b",
     r"[1-9]\d* examples?, 0 failures",

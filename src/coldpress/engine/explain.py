@@ -22,10 +22,10 @@ SAMPLE_COMMANDS: Final = ("make test", "cat src/app.py", "rg TODO src", "ls -R",
 
 SAMPLE_FILE_COMMANDS: Final = ("view", "str_replace")
 
-_WHAT_MODES_DO: dict[RuleMode, str] = {
-    "exact": "nothing",
+WHAT_MODES_DO: Final[dict[RuleMode, str]] = {
+    "exact": "nothing is changed",
     "dedupe": "lines that an earlier result still shows are named instead of repeated",
-    "lossless": "bytes that carry nothing are taken out and can be put back",
+    "lossless": "bytes that carry nothing are taken out, and can be put back",
     "deterministic": "head, tail and telling lines are kept, the rest is counted",
 }
 
@@ -39,7 +39,7 @@ class Outlook:
         rule: the pattern of the rule that decides.
         modes: what the rule allows, in order.
         may_shrink: whether anything can happen at all.
-        why: one sentence.
+        why: what may be done, or why nothing.
     """
 
     tool: str
@@ -106,10 +106,8 @@ def _first_sight(rule: Rule) -> tuple[bool, str]:
         if "deterministic" in rule.modes:
             return False, "the rule waits for aged results (no first_pass), which is not built yet"
         return False, "the rule says exact"
-    told = "; ".join(_say_mode(mode, rule) for mode in working)
-    return True, f"{told}; failed results and views that gain too little stay exact"
+    return True, ", ".join(_say_mode(mode, rule) for mode in working)
 
 
 def _say_mode(mode: RuleMode, rule: Rule) -> str:
-    least = f" from {rule.min_bytes} bytes" if mode == "deterministic" and rule.min_bytes else ""
-    return f"{mode}{least}: {_WHAT_MODES_DO[mode]}"
+    return f"{mode} from {rule.min_bytes} bytes on" if mode == "deterministic" and rule.min_bytes else mode

@@ -10,6 +10,7 @@ import msgspec
 
 from coldpress.engine.catalogue import Classified, classify
 from coldpress.engine.first_sight import SMALLEST_BYTES, Candidate, decide, name_of
+from coldpress.engine.markers import is_reread_refusal
 from coldpress.engine.policy import Policy
 from coldpress.engine.session import Seen, Session
 from coldpress.model.conversation import Conversation, TextLiteral, ToolCall, ToolResult
@@ -22,6 +23,7 @@ REFERABLE = ("source", "shell", "search", "listing", "web")
 
 
 _NUMBERED = " (call "
+_SHORTEST_REFUSAL_BYTES = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +58,22 @@ class Place:
 
 
 def places(conversation: Conversation) -> Iterator[Place]:
-    """Go through every text of every tool result in the messages that were read anew."""
+    """Go through the texts that a decision can be about, in the messages that were read anew.
+
+    Texts too short to gain are left out, except for a client's refusal to read a file again.
+    """
     for index in range(conversation.known, len(conversation.messages)):
         message = conversation.messages[index]
         for block, result in message.results:
             for literal in result.texts:
-                yield Place(EditKey(message.chain, block, literal.part), index, result, literal)
+                if len(literal.span) >= SMALLEST_BYTES or _may_be_refusal(conversation, literal):
+                    yield Place(EditKey(message.chain, block, literal.part), index, result, literal)
+
+
+def _may_be_refusal(conversation: Conversation, literal: TextLiteral) -> bool:
+    if not literal.readable or len(literal.span) < _SHORTEST_REFUSAL_BYTES:
+        return False
+    return is_reread_refusal(conversation.text(literal))
 
 
 def propose(
@@ -119,14 +131,13 @@ class _Work:
     def leave(self, place: Place) -> None:
         """Keep a text that some model has seen exact, for ever."""
         standing = Standing(place.key, None)
-        if len(place.literal.span) >= SMALLEST_BYTES:
-            self._fresh.append(standing)
+        self._fresh.append(standing)
         self._note(place, standing)
 
     def decide(self, place: Place) -> None:
         """Decide on a text at first sight."""
         call = place.result.call
-        if call is None or not place.literal.readable or not len(place.literal.span) > 2:
+        if call is None or not place.literal.readable:
             self.leave(place)
             return
         arguments = self._conversation.arguments(call)
@@ -149,8 +160,7 @@ class _Work:
         if standing.replacement is not None:
             self._originals.append((standing.original, candidate.text))
             self._edit(place, standing)
-        if standing.replacement is not None or len(place.literal.span) >= SMALLEST_BYTES:
-            self._fresh.append(standing)
+        self._fresh.append(standing)
         if line is not None:
             self._lines.append(line)
         self._note(place, standing, candidate.classified, arguments)

@@ -1,4 +1,4 @@
-"""What is carried from one request of a conversation to the next: standing edits, and results that later ones may name."""
+"""What one request of a conversation leaves to the next: standing edits, and results that later ones may name."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class Seen:
 class Session:
     """The part of a conversation's state that belongs to a prefix of its messages.
 
-    `edits` holds the standing edits in that prefix, in the order of their spans. `head_identity` and `head_exact` name the
-    system prompt as last seen.
+    `edits` holds the standing edits in that prefix, in the order of their spans. `head_identity` and `head_exact`
+    name the system prompt as last seen.
     """
 
     edits: tuple[Edit, ...] = ()

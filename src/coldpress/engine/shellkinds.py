@@ -103,29 +103,28 @@ def _pipeline(pipeline: Pipeline, nested: int) -> ShellReading | None:
     return reading
 
 
-def _command(words: tuple[str, ...]) -> tuple[str, ...]:
+def _command(words: Sequence[str]) -> tuple[str, ...]:
     """Drop keywords, assignments and wrappers before the command word, and the folder it is in."""
-    rest = list(words)
-    while rest:
-        word = posixpath.basename(rest[0]) or rest[0]
-        if rest[0] in data.KEYWORDS or _ASSIGNMENT.match(rest[0]):
-            rest = rest[1:]
-        elif word in data.WRAPPERS and len(rest) > 1:
+    at = 0
+    while at < len(words):
+        word = posixpath.basename(words[at]) or words[at]
+        if words[at] in data.KEYWORDS or _ASSIGNMENT.match(words[at]):
+            at += 1
+        elif word in data.WRAPPERS and at + 1 < len(words):
             values, operands = data.WRAPPERS[word]
-            rest = _after_options(rest[1:], values)[operands:]
+            at = _after_options(words, at + 1, values) + operands
         else:
-            return (word.lower() if "-" in word else word, *rest[1:])
+            return (word.lower() if "-" in word else word, *words[at + 1 :])
     return ()
 
 
-def _after_options(words: list[str], values: frozenset[str]) -> list[str]:
-    """Drop leading options, with the value of those that take one."""
-    at = 0
+def _after_options(words: Sequence[str], at: int, values: frozenset[str]) -> int:
+    """Skip options from `at` on, with the value of those that take one; gives the index of what follows."""
     while at < len(words) and words[at].startswith("-") and words[at] != "-":
         if words[at] == "--":
-            return words[at + 1 :]
+            return at + 1
         at += 2 if words[at] in values else 1
-    return words[at:]
+    return at
 
 
 def _writes_file(redirects: tuple[Redirect, ...]) -> bool:
@@ -147,7 +146,7 @@ def _stage(words: tuple[str, ...], redirects: tuple[Redirect, ...], nested: int)
     if word in data.SHELLS:
         return _nested_shell(rest, nested)
     if word == "xargs":
-        inner = _command(tuple(_after_options(list(rest), data.XARGS_VALUES)))
+        inner = _command(rest[_after_options(rest, 0, data.XARGS_VALUES) :])
         return _xargs(inner, nested)
     if word == "find":
         return _find(rest, nested)
@@ -195,14 +194,14 @@ def _version_control(word: str, rest: tuple[str, ...]) -> ShellReading:
     if word != "git":
         is_diff = rest[:1] == ("diff",) or rest[:2] == ("pr", "diff")
         return ShellReading("diff", runs_program=True) if is_diff else _PROGRAM
-    after = _after_options(list(rest), data.GIT_VALUES)
-    subcommand, arguments = (after[0], after[1:]) if after else ("", [])
+    at = _after_options(rest, 0, data.GIT_VALUES)
+    subcommand, arguments = "".join(rest[at : at + 1]), rest[at + 1 :]
     patch = any(a in data.GIT_PATCH_OPTIONS or a.startswith("-L") for a in arguments)
     if subcommand == "show" and any(_REVISION_PATH.match(a) for a in arguments):
         return ShellReading("source", (None,))
     if subcommand in ("log", "reflog", "whatchanged") and patch:
         return ShellReading("diff")
-    if subcommand == "stash" and (arguments[:1] == ["show"] or patch):
+    if subcommand == "stash" and (arguments[:1] == ("show",) or patch):
         return ShellReading("diff")
     if subcommand == "format-patch" and "--stdout" in arguments:
         return ShellReading("diff")

@@ -93,6 +93,7 @@ class _Scanner:
         self.text = text
         self.at = 0
         self.depth = 0
+        self.has_case = "case" in text
         self.heredocs: list[tuple[str, bool]] = []
 
     def pipelines(self, *, closing: str) -> tuple[Pipeline, ...]:
@@ -130,7 +131,7 @@ class _Scanner:
             into.add_group(self.pipelines(closing=")"))
         elif text[at] == ")":
             # Outside a group this ends the pattern of a `case` branch; anything else is not a command line.
-            if "case" not in text:
+            if not self.has_case:
                 raise _Unreadable
             self.at += 1
             into.end_pipeline()

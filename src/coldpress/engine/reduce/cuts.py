@@ -14,7 +14,7 @@ from coldpress.engine.reduce.steps import Stepped
 class _Recipe:
     """`pieces` are the distinct pieces in order of first use, each as (characters shared with the start
     of the piece before, shared with its end, what stands between); progress bars share nearly all.
-    `places` alternates: characters kept since the last cut, index of the piece.
+    A place is one cut: characters kept since the last one, times the number of pieces, plus the piece's index.
     """
 
     pieces: list[tuple[int, int, str]]
@@ -24,14 +24,14 @@ class _Recipe:
 def cut(text: str, spans: Iterable[tuple[int, int]]) -> Stepped | None:
     """Remove half-open character ranges, given in order and without overlap; `None` where there are none."""
     kept: list[str] = []
-    places: list[int] = []
+    found: list[tuple[int, int]] = []
     index_of: dict[str, int] = {}
     done = 0
     for start, end in spans:
         kept.append(text[done:start])
-        places += (start - done, index_of.setdefault(text[start:end], len(index_of)))
+        found.append((start - done, index_of.setdefault(text[start:end], len(index_of))))
         done = end
-    if not places:
+    if not found:
         return None
     kept.append(text[done:])
     pieces: list[tuple[int, int, str]] = []
@@ -39,6 +39,7 @@ def cut(text: str, spans: Iterable[tuple[int, int]]) -> Stepped | None:
     for piece in index_of:
         pieces.append(_against(before, piece))
         before = piece
+    places = [gap * len(pieces) + index for gap, index in found]
     return Stepped("".join(kept), msgspec.json.encode(_Recipe(pieces, places)))
 
 
@@ -56,10 +57,11 @@ def put_back(text: str, params: bytes) -> str:
         pieces.append(before)
     out: list[str] = []
     done = 0
-    for kept, piece in zip(recipe.places[::2], recipe.places[1::2], strict=True):
-        if done + kept > len(text) or piece >= len(pieces):
+    for place in recipe.places:
+        kept, index = divmod(place, len(pieces))
+        if done + kept > len(text):
             raise ValueError(f"a cut lies at character {done + kept} of a text of {len(text)}")
-        out += (text[done : done + kept], pieces[piece])
+        out += (text[done : done + kept], pieces[index])
         done += kept
     out.append(text[done:])
     return "".join(out)

@@ -14,7 +14,8 @@ import msgspec
 
 from coldpress.engine.reduce.steps import Stepped
 
-_HIT = re.compile(r"([^\0]+?):(\d+):")
+MAX_PATH_CHARS = 1024
+_HIT = re.compile(r"([^\0]{1,1024}?):(\d+):")
 _CONTEXT = re.compile(r"-(\d+)-")
 _PATH = re.compile(r"[^\0]*(?:/|\.[A-Za-z]\w*$)")
 _NUMBERED = re.compile(r"\d+([:-])")
@@ -141,7 +142,7 @@ def _root(lines: Sequence[str], hits: Sequence[SearchLine | None], known: set[st
     for line, hit in zip(lines, hits, strict=True):
         if hit is not None or not line.startswith("/"):
             continue
-        for match in _CONTEXT.finditer(line):
+        for match in _CONTEXT.finditer(line, 0, MAX_PATH_CHARS):
             path = line[: match.start()]
             for tail in by_name.get(path.rpartition("/")[2], ()):
                 if path.endswith("/" + tail):
@@ -150,7 +151,7 @@ def _root(lines: Sequence[str], hits: Sequence[SearchLine | None], known: set[st
 
 
 def _context(line: str, known: set[str]) -> SearchLine | None:
-    for match in _CONTEXT.finditer(line) if known else ():
+    for match in _CONTEXT.finditer(line, 0, MAX_PATH_CHARS) if known else ():
         path = line[: match.start()]
         if path in known:
             return SearchLine(path, "-", line[match.start() + 1 :])

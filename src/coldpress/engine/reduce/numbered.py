@@ -57,7 +57,5 @@ def read_text(text: str, *, numbered: bool) -> NumberedText:
         return NumberedText(lines, lines, (), reminders)
     own = list(lines)
     for block in blocks:
-        for offset in range(block.count):
-            index = block.start + offset
-            own[index] = lines[index][len(block.wrapper.prefix(block.first + offset)) :]
+        own[block.start : block.end] = block.own(lines)
     return NumberedText(lines, tuple(own), blocks, reminders)

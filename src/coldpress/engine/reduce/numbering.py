@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from coldpress.engine.markers import MARK
 
@@ -29,7 +30,7 @@ class Wrapper:
 
     def prefix(self, number: int) -> str:
         """Write one number as the tool does."""
-        return (str(number).rjust(self.width, self.fill) if self.fill else str(number)) + self.separator
+        return str(number).rjust(self.width, self.fill or " ") + self.separator
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,18 @@ class Block:
     def end(self) -> int:
         """Index of the line after the last."""
         return self.start + self.count
+
+    def own(self, lines: Sequence[str]) -> list[str]:
+        """Give the block's lines without their numbers."""
+        out: list[str] = []
+        index = self.start
+        while index < self.end:
+            number = self.first + index - self.start
+            same_length = min(self.end, index + 10 ** len(str(number)) - number)
+            skip = len(self.wrapper.prefix(number))
+            out += [line[skip:] for line in lines[index:same_length]]
+            index = same_length
+        return out
 
 
 def reminder_lines(lines: Sequence[str]) -> frozenset[int]:
@@ -92,12 +105,14 @@ def _scan(lines: Sequence[str]) -> Iterator[Block]:
 
 
 def _run_length(lines: Sequence[str], start: int, first: int, wrapper: Wrapper) -> int:
-    count = 1
-    for index in range(start + 1, len(lines)):
-        if not lines[index].startswith(wrapper.prefix(first + count)):
-            break
-        count += 1
-    return count
+    # Written out for speed: this runs over every line of every read and of every text it is compared with.
+    fill, width, separator = wrapper.fill or " ", wrapper.width, wrapper.separator
+    number = first
+    for line in islice(lines, start + 1, None):
+        number += 1
+        if not line.startswith(str(number).rjust(width, fill) + separator):
+            return number - first
+    return len(lines) - start
 
 
 def _continues(last: Block | None, block: Block) -> bool:

@@ -21,7 +21,7 @@ def press(text: str) -> Stepped | None:
         return None
     rows: list[_Row] = []
     for block in blocks:
-        _rewrap(lines, block, block.wrapper, bare(block.wrapper))
+        _wrap(lines, block, bare(block.wrapper))
         wrapper = block.wrapper
         rows.append((block.start, block.count, block.first, wrapper.fill, wrapper.width, wrapper.separator))
     return Stepped("\n".join(lines), msgspec.json.encode(rows))
@@ -38,7 +38,11 @@ def restore(text: str, params: bytes) -> str:
         wrapper = Wrapper(fill, width, separator)
         if start + count > len(lines):
             raise ValueError(f"numbered lines {start}..{start + count} are missing; the text has {len(lines)}")
-        _rewrap(lines, Block(start, count, first, wrapper), bare(wrapper), wrapper)
+        block = Block(start, count, first, bare(wrapper))
+        for offset in range(count):
+            if not lines[start + offset].startswith(block.wrapper.prefix(first + offset)):
+                raise ValueError(f"line {start + offset} does not start with the number {first + offset}")
+        _wrap(lines, block, wrapper)
     return "\n".join(lines)
 
 
@@ -47,10 +51,7 @@ def bare(wrapper: Wrapper) -> Wrapper:
     return Wrapper("", 0, "\t" if wrapper.separator == _ARROW else wrapper.separator)
 
 
-def _rewrap(lines: list[str], block: Block, old: Wrapper, new: Wrapper) -> None:
-    for offset in range(block.count):
-        line = lines[block.start + offset]
-        prefix = old.prefix(block.first + offset)
-        if not line.startswith(prefix):
-            raise ValueError(f"line {block.start + offset} does not start with {prefix!r}")
-        lines[block.start + offset] = new.prefix(block.first + offset) + line[len(prefix) :]
+def _wrap(lines: list[str], block: Block, wrapper: Wrapper) -> None:
+    """Write a block's lines with their numbers in another wrapper."""
+    own = block.own(lines)
+    lines[block.start : block.end] = [wrapper.prefix(block.first + offset) + line for offset, line in enumerate(own)]

@@ -15,6 +15,8 @@ from coldpress.engine.reduce.steps import Stepped
 _SEQUENCE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][0-2];[^\x07\x1b\n]*(?:\x07|\x1b\\)|\x1b[()][AB0-2]|\x1b[78=>]")
 _ERASE = re.compile(r"\x1b\[[012]?K")
 _TABLE_LINES = 4
+MAX_FRAMES = 20_000
+"""Frames of one progress line that are followed; more are left as they are, so that time stays bounded."""
 
 
 def press_sequences(text: str) -> Stepped | None:
@@ -43,8 +45,11 @@ def _overwritten(text: str) -> Iterator[tuple[int, int]]:
     for line in text.split("\n"):
         body = line[:-1] if line.endswith("\r") else line  # CRLF ends a line and overwrites nothing
         last = body.rfind("\r")
-        if last >= 0 and _hidden(body[:last], body[last + 1 :]):
-            yield start, start + last + 1
+        if 0 <= last and body.count("\r") <= MAX_FRAMES and _hidden(body[:last], body[last + 1 :]):
+            begin = start
+            for frame in body[:last].split("\r"):  # one cut each, since neighbours are much alike
+                yield begin, begin + len(frame) + 1
+                begin += len(frame) + 1
         start += len(line) + 1
 
 

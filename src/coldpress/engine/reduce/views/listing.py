@@ -8,7 +8,6 @@ from coldpress.engine.reduce.reduced import size_bytes
 from coldpress.engine.reduce.views.frame import View, shorten
 
 BUDGET_BYTES = 4096
-MAX_LINE_CHARS = 1500
 MAX_NAMES = 40
 _MIN_PATH_SHARE = 0.8
 
@@ -37,7 +36,7 @@ def view(text: str) -> View | None:
 
 
 def _is_path(line: str) -> bool:
-    return bool(line) and line == line.strip() and "\t" not in line and not line.startswith(("total ", "#"))
+    return bool(line) and line == line.strip() and "\t" not in line and ("/" in line or " " not in line)
 
 
 def _folders(paths: Sequence[str], depth: int) -> Mapping[str, Sequence[str]]:

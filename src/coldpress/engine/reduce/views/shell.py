@@ -11,6 +11,7 @@ from coldpress.engine.reduce.views.frame import View, show
 BUDGET_BYTES = 4096
 MAX_LINE_CHARS = 500
 SEARCHED_CHARS = 300
+FOLLOWING_LINES = 6
 NOTABLE_SHARE = 0.6
 TAIL_SHARE = 0.6
 # Lines that warn come first; head and tail share what is left, the tail more, since a run's summary stands there.
@@ -44,6 +45,7 @@ def view(text: str) -> View:
     half = len(notable) // 2
     spent = _take(lines, notable[half:][::-1], chosen, budget // 2, overhead=_GAP_BYTES)
     spent += _take(lines, notable[:half], chosen, budget - spent, overhead=_GAP_BYTES)
+    spent += _take(lines, _what_follows(lines, notable), chosen, budget - spent)
     spent += _take(lines, range(len(lines) - 1, -1, -1), chosen, int((BUDGET_BYTES - spent) * TAIL_SHARE))
     _take(lines, range(len(lines)), chosen, BUDGET_BYTES - spent)
     shown = sum(index in chosen for index in notable)
@@ -58,6 +60,15 @@ def head_and_tail(text: str, *, budget_bytes: int, head_share: float, max_line_c
     spent = _take(lines, range(len(lines)), chosen, int(budget_bytes * head_share), max_line_chars=max_line_chars)
     _take(lines, range(len(lines) - 1, -1, -1), chosen, budget_bytes - spent, max_line_chars=max_line_chars)
     return show(lines, chosen, max_line_chars=max_line_chars)
+
+
+def _what_follows(lines: Sequence[str], notable: Iterable[int]) -> Iterable[int]:
+    """The lines behind each notable one up to an empty line: the code it is about, the change it suggests."""
+    for index in notable:
+        for follower in range(index + 1, min(index + 1 + FOLLOWING_LINES, len(lines))):
+            if not lines[follower].strip():
+                break
+            yield follower
 
 
 def _notable(lines: Sequence[str]) -> Iterable[int]:

@@ -1,0 +1,221 @@
+"""The clients: what to install, and how each is started against a base URL."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+Wire = Literal["anthropic", "openai_chat"]
+
+HERE = Path(__file__).resolve().parent
+ANTHROPIC_MODEL = "claude-sonnet-4-5"
+CHAT_MODEL = "gpt-5-mini"
+KEY = "sk-not-a-real-key"
+FINISH_COMMAND = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """What a client is installed from, into a folder of its own."""
+
+    folder: str
+    manager: Literal["npm", "pip"]
+    specs: tuple[str, ...]
+
+
+CLAUDE_CODE = Package("claude-code", "npm", ("@anthropic-ai/claude-code@2.1.197",))
+OPENCODE = Package("opencode", "npm", ("opencode-ai@1.18.33",))
+PI = Package("pi", "npm", ("@mariozechner/pi-coding-agent@0.73.1",))
+MINI = Package("mini-swe-agent", "pip", ("mini-swe-agent==2.4.6",))
+SDKS = Package("sdks", "pip", ("anthropic==2.14.0", "openai==3.57.0"))
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where one client runs: its package, its home and its workspace, all its own, and the base URL it talks to."""
+
+    package: Path
+    home: Path
+    workspace: Path
+    url: str
+    task: str
+
+    def write_home(self, path: str, content: object) -> None:
+        """Write a JSON settings file of the client."""
+        target = self.home / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(json.dumps(content, indent=1), encoding="utf-8")
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A command line and what it needs in the environment besides PATH and HOME."""
+
+    command: tuple[str, ...]
+    environment: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """One client on one wire.
+
+    Attributes:
+        name: for people, and as the choice on the command line.
+        wire: what it speaks.
+        package: what it is installed from.
+        launch: prepares its settings and says how to start it.
+        streams: whether it asks for streamed replies.
+        log_lines: length of the log that the task has it print; below what the client itself would cut.
+        finish: the shell command that ends the task, for clients that end with one instead of with text.
+    """
+
+    name: str
+    wire: Wire
+    package: Package
+    launch: Callable[[Site], Launch]
+    streams: bool = True
+    log_lines: int = 260
+    finish: str | None = None
+
+
+def _claude_code(site: Site) -> Launch:
+    # npm's `claude` is a stub until a postinstall script has run; the platform package holds the program.
+    found = sorted(site.package.glob("node_modules/@anthropic-ai/claude-code-*/claude*"))
+    program = found[0] if found else site.package / "node_modules/.bin/claude"
+    return Launch(
+        (
+            str(program), "-p", site.task, "--dangerously-skip-permissions", "--output-format", "stream-json",
+            "--verbose", "--model", ANTHROPIC_MODEL,
+        ),
+        {
+            "ANTHROPIC_BASE_URL": site.url,
+            "ANTHROPIC_API_KEY": KEY,
+            "IS_SANDBOX": "1",  # lets it skip permissions as root, for containers
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "DISABLE_AUTOUPDATER": "1",
+        },
+    )  # fmt: skip
+
+
+def _opencode(site: Site, provider: Mapping[str, object], model: str) -> Launch:
+    site.write_home(
+        ".config/opencode/opencode.json",
+        {
+            "$schema": "https://opencode.ai/config.json",
+            "share": "disabled",
+            "autoupdate": False,
+            "provider": provider,
+            "model": model,
+        },
+    )
+    found = sorted(site.package.glob("node_modules/opencode-*/bin/opencode"))
+    plain = [path for path in found if "baseline" not in str(path) and "musl" not in str(path)]
+    program = (plain or found or [site.package / "node_modules/.bin/opencode"])[0]
+    return Launch(
+        (str(program), "run", site.task),
+        {
+            "OPENCODE_DISABLE_AUTOUPDATE": "1",
+            "OPENCODE_DISABLE_MODELS_FETCH": "1",
+            "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
+        },
+    )
+
+
+def _opencode_anthropic(site: Site) -> Launch:
+    return _opencode(
+        site, {"anthropic": {"options": {"baseURL": f"{site.url}/v1", "apiKey": KEY}}}, f"anthropic/{ANTHROPIC_MODEL}"
+    )
+
+
+def _opencode_chat(site: Site) -> Launch:
+    provider = {
+        "npm": "@ai-sdk/openai-compatible",
+        "name": "scripted",
+        "options": {"baseURL": f"{site.url}/v1", "apiKey": KEY},
+        "models": {CHAT_MODEL: {"name": CHAT_MODEL, "limit": {"context": 200_000, "output": 8_000}}},
+    }
+    return _opencode(site, {"scripted": provider}, f"scripted/{CHAT_MODEL}")
+
+
+def _pi(site: Site, provider: str, settings: Mapping[str, object], model: str) -> Launch:
+    site.write_home(".pi/agent/models.json", {"providers": {provider: settings}})
+    program = site.package / "node_modules/@mariozechner/pi-coding-agent/dist/cli.js"
+    return Launch(
+        ("node", str(program), "-p", "--provider", provider, "--model", model, site.task),
+        {"PI_OFFLINE": "1", "ANTHROPIC_API_KEY": KEY},
+    )
+
+
+def _pi_anthropic(site: Site) -> Launch:
+    return _pi(site, "anthropic", {"baseUrl": site.url, "apiKey": "ANTHROPIC_API_KEY"}, ANTHROPIC_MODEL)
+
+
+def _pi_chat(site: Site) -> Launch:
+    model = {
+        "id": CHAT_MODEL, "name": CHAT_MODEL, "reasoning": False, "input": ["text"],
+        "contextWindow": 200_000, "maxTokens": 8_000,
+        "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0},
+    }  # fmt: skip
+    settings = {"baseUrl": f"{site.url}/v1", "api": "openai-completions", "apiKey": KEY, "models": [model]}
+    return _pi(site, "scripted", settings, CHAT_MODEL)
+
+
+def _mini(site: Site, model: str, environment: Mapping[str, str]) -> Launch:
+    program = site.package / "bin" / "mini"
+    return Launch(
+        (
+            str(program),
+            "-t",
+            site.task,
+            "-m",
+            model,
+            "-y",
+            "--exit-immediately",
+            "-o",
+            str(site.home / "run.traj.json"),
+        ),
+        {
+            "MSWEA_CONFIGURED": "true",
+            "MSWEA_SILENT_STARTUP": "1",
+            "MSWEA_COST_TRACKING": "ignore_errors",  # it would stop at a model whose price it does not know
+            "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+            **environment,
+        },
+    )
+
+
+def _mini_anthropic(site: Site) -> Launch:
+    return _mini(
+        site, f"anthropic/{ANTHROPIC_MODEL}-20250929", {"ANTHROPIC_API_BASE": site.url, "ANTHROPIC_API_KEY": KEY}
+    )
+
+
+def _mini_chat(site: Site) -> Launch:
+    return _mini(site, "openai/fake-model", {"OPENAI_API_BASE": f"{site.url}/v1", "OPENAI_API_KEY": KEY})
+
+
+def _sdk(script: str, *options: str) -> Callable[[Site], Launch]:
+    def launch(site: Site) -> Launch:
+        program = site.package / "bin" / "python"
+        return Launch((str(program), str(HERE / script), *options, site.url, KEY, site.task), {})
+
+    return launch
+
+
+CLIENTS: tuple[Client, ...] = (
+    Client("claude-code", "anthropic", CLAUDE_CODE, _claude_code),
+    Client("opencode", "anthropic", OPENCODE, _opencode_anthropic),
+    Client("opencode-chat", "openai_chat", OPENCODE, _opencode_chat),
+    Client("pi", "anthropic", PI, _pi_anthropic),
+    Client("pi-chat", "openai_chat", PI, _pi_chat),
+    # It cuts results of 10,000 characters itself, and ends a task with a command.
+    Client("mini-swe-agent", "anthropic", MINI, _mini_anthropic, streams=False, log_lines=130, finish=FINISH_COMMAND),
+    Client("mini-swe-agent-chat", "openai_chat", MINI, _mini_chat, streams=False, log_lines=130, finish=FINISH_COMMAND),
+    Client("anthropic-sdk", "anthropic", SDKS, _sdk("agent_anthropic.py"), streams=False),
+    Client("anthropic-sdk-stream", "anthropic", SDKS, _sdk("agent_anthropic.py", "--stream")),
+    Client("openai-sdk", "openai_chat", SDKS, _sdk("agent_openai.py"), streams=False),
+    Client("openai-sdk-stream", "openai_chat", SDKS, _sdk("agent_openai.py", "--stream")),
+)

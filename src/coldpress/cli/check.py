@@ -1,0 +1,74 @@
+"""`coldpress check`: say what would happen to each tool's results, and why, and whether the settings hold."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from coldpress.cli.check_view import Report, print_report, report_object
+from coldpress.cli.doctor import reach, stranded_clients
+from coldpress.cli.ledger_tools import tools_in_ledger
+from coldpress.cli.options import config_option, json_option, load_for_reading, store_option
+from coldpress.cli.output import print_json, warn
+from coldpress.cli.request_file import explain_file
+from coldpress.engine.catalogue_data import KIND_OF_NAME
+from coldpress.engine.explain import outlooks
+
+TYPICAL_TOOLS = (
+    "Read",
+    "Edit",
+    "Bash",
+    "Grep",
+    "Glob",
+    "WebFetch",
+    "TodoWrite",
+    "Task",
+    "mcp__server__tool",
+    "some_other_tool",
+)
+
+
+@click.command("check")
+@click.argument("tools", nargs=-1)
+@config_option
+@store_option
+@click.option("--all", "every", is_flag=True, help="Every tool name that coldpress knows.")
+@click.option(
+    "--file",
+    "request_file",
+    type=click.Path(dir_okay=False, exists=True, path_type=Path),
+    help="A request body (JSON): say it for every tool result in it, as if it had come turn by turn.",
+)
+@json_option
+def command(
+    *,
+    tools: tuple[str, ...],
+    config_path: Path | None,
+    store_path: Path | None,
+    every: bool,
+    request_file: Path | None,
+    as_json: bool,
+) -> None:
+    """Say what would happen to each tool's results, and why.
+
+    TOOLS are names as agents call them; a shell's may carry a command line: 'Bash(git diff)'. Without names: the tools
+    in the ledger, or some typical ones where it is empty. Warnings go to stderr, or into the JSON.
+    """
+    settings = load_for_reading(config_path, store_path)
+    names = tools or (tuple(sorted(KIND_OF_NAME)) if every else tools_in_ledger(settings) or TYPICAL_TOOLS)
+    found = reach(settings)
+    report = Report(
+        settings=settings,
+        reach=found,
+        outlooks=tuple(outlook for name in names for outlook in outlooks(name, settings.policy)),
+        results=explain_file(request_file, settings.policy) if request_file else None,
+        warnings=(*settings.warnings, *stranded_clients(found, os.environ)),
+    )
+    if as_json:
+        print_json(report_object(report))
+        return
+    print_report(report)
+    for warning in report.warnings:
+        warn(warning)

@@ -1,0 +1,133 @@
+"""Lay out what `coldpress check` found, for people and for programs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+import click
+
+from coldpress.cli.doctor import Reach
+from coldpress.cli.output import print_table, say_count
+from coldpress.config.settings import Provider, Settings
+from coldpress.engine.explain import WHAT_MODES_DO, Outlook
+from coldpress.model.records import Line
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything `check` says. `results` is `None` where no request file was given."""
+
+    settings: Settings
+    reach: Reach
+    outlooks: tuple[Outlook, ...]
+    results: tuple[Line, ...] | None
+    warnings: tuple[str, ...]
+
+
+def report_object(report: Report) -> dict[str, object]:
+    """Give a report as plain values under names that stay."""
+    settings = report.settings
+    found: dict[str, object] = {
+        "settings": settings.source,
+        "operation": settings.operation,
+        "press_subscription": settings.press_subscription,
+        "default_policy": settings.default_policy,
+        "store": str(settings.store.path),
+        "gateway": asdict(report.reach),
+        "providers": [_provider_object(provider) for provider in settings.providers],
+        "tools": [asdict(outlook) for outlook in report.outlooks],
+        "warnings": list(report.warnings),
+    }
+    if report.results is not None:
+        found["results"] = [asdict(line) for line in report.results]
+    return found
+
+
+def print_report(report: Report) -> None:
+    """Print a report as a few facts and tables."""
+    settings = report.settings
+    answers = "answers" if report.reach.running else f"does not answer ({report.reach.why})"
+    subscription = "pressed too" if settings.press_subscription else "only observed"
+    click.echo(f"settings   {settings.source}")
+    click.echo(f"gateway    {report.reach.url} {answers}")
+    click.echo(f"operation  {settings.operation}; Claude subscription traffic is {subscription}")
+    click.echo(f"store      {settings.store.path}")
+    click.echo("")
+    _print_providers(settings)
+    click.echo("")
+    print_table(
+        ("tool", "kind", "rule", "modes", "at first sight"),
+        [
+            (
+                outlook.tool,
+                outlook.kind,
+                outlook.rule,
+                ", ".join(outlook.modes),
+                f"{'may shrink' if outlook.may_shrink else 'exact'}: {outlook.why}",
+            )
+            for outlook in report.outlooks
+        ],
+    )
+    click.echo("")
+    for mode, what in WHAT_MODES_DO.items():
+        click.echo(f"{mode}: {what}")
+    click.echo("Failed results, and views that gain too little, stay exact whatever the rule says.")
+    if report.results is not None:
+        click.echo("")
+        _print_results(report.results)
+
+
+def _print_providers(settings: Settings) -> None:
+    bare = settings.default_provider
+    print_table(
+        ("provider", "url", "reads", "operation", "API key", "bare paths"),
+        [
+            (
+                provider.name,
+                provider.url,
+                ", ".join(provider.formats),
+                provider.operation,
+                provider.api_key.name if provider.api_key else "the client's",
+                ", ".join(
+                    name
+                    for name, chosen in (("anthropic", bare.anthropic), ("openai", bare.openai))
+                    if chosen == provider.name
+                ),
+            )
+            for provider in settings.providers
+        ],
+    )
+
+
+def _print_results(results: tuple[Line, ...]) -> None:
+    print_table(
+        ("#", "tool", "kind", "rule", "mode", "reason", "bytes", "would send"),
+        [
+            (
+                str(number),
+                line.tool,
+                line.kind,
+                line.rule,
+                line.mode,
+                line.reason,
+                say_count(line.bytes_before),
+                say_count(line.bytes_after),
+            )
+            for number, line in enumerate(results, start=1)
+        ],
+        right=frozenset({0, 6, 7}),
+    )
+    before = sum(line.bytes_before for line in results)
+    after = sum(line.bytes_after for line in results)
+    click.echo(f"together {before:,} bytes, {after:,} would be sent")
+
+
+def _provider_object(provider: Provider) -> dict[str, object]:
+    return {
+        "name": provider.name,
+        "url": provider.url,
+        "formats": list(provider.formats),
+        "operation": provider.operation,
+        "api_key_env": provider.api_key.name if provider.api_key else None,
+        "priced_models": [priced.model for priced in provider.pricing],
+    }

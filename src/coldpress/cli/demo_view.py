@@ -1,0 +1,72 @@
+"""Lay out what the demonstration found: turn by turn, and summed up."""
+
+from __future__ import annotations
+
+from coldpress.cli.output import say_count, table_lines
+from coldpress.demo.play import Played
+from coldpress.demo.report import Demo, bill, written
+from coldpress.model.usage import Usage
+
+
+def turn_lines(demo: Demo) -> list[str]:
+    """Lay out the session turn by turn: what was pressed, and the tokens of both runs."""
+    heads = ("turn", "pressed on this request", "fresh", "read", "written", "fresh", "read", "written")
+    rows = []
+    for number, (off, press) in enumerate(zip(demo.off, demo.press, strict=True), start=1):
+        rows.append((str(number), _pressed(press), *_tokens(off.usage), *_tokens(press.usage)))
+    table = table_lines(heads, rows, right=frozenset((0, 2, 3, 4, 5, 6, 7)))
+    return [_over(table[0], "off", "press"), *table]
+
+
+def summary_lines(demo: Demo) -> list[str]:
+    """Say what it came to."""
+    off, press = bill(demo.off, demo.rates), bill(demo.press, demo.rates)
+    found = demo.json()
+    rows = [
+        ("input tokens sent", say_count(off.prompt), say_count(press.prompt), _change(off.prompt, press.prompt)),
+        ("  fresh", say_count(off.fresh), say_count(press.fresh), _change(off.fresh, press.fresh)),
+        ("  read from cache", say_count(off.read), say_count(press.read), _change(off.read, press.read)),
+        ("  written to cache", say_count(off.write), say_count(press.write), _change(off.write, press.write)),
+        ("output tokens", say_count(off.output), say_count(press.output), _change(off.output, press.output)),
+        ("bill, USD", _usd(off.usd), _usd(press.usd), _change(off.usd, press.usd)),
+    ]
+    lines = table_lines(("", "off", "press", "change"), rows, right=frozenset((1, 2, 3)))
+    lines += [
+        "",
+        f"{found['requests']} requests; {found['pressed']} results pressed, and sent again {found['reapplied']} times",
+        f"every byte outside the pressed texts identical: {_yes(demo.identical)}",
+        f"every original recalled byte for byte: {_yes(demo.recalled)}",
+    ]
+    return lines
+
+
+def _pressed(played: Played) -> str:
+    return (
+        ", ".join(f"{line.tool} {line.mode} {line.bytes_before:,}→{line.bytes_after:,} B" for line in played.pressed)
+        or "-"
+    )
+
+
+def _tokens(usage: Usage) -> tuple[str, str, str]:
+    return say_count(usage.fresh), say_count(usage.read), say_count(written(usage))
+
+
+def _over(head: str, left: str, right: str) -> str:
+    """Write two words over the two groups of token columns."""
+    first = head.index("fresh")
+    second = head.index("fresh", first + 1)
+    return f"{' ' * first}{left.ljust(second - first)}{right}"
+
+
+def _change(before: float | None, after: float | None) -> str:
+    if before is None or after is None:
+        return "unknown"
+    return f"{(after - before) / before:+.1%}" if before else "-"
+
+
+def _usd(amount: float | None) -> str:
+    return "unknown" if amount is None else f"{amount:.4f}"
+
+
+def _yes(fact: bool) -> str:
+    return "yes" if fact else "NO"

@@ -1,0 +1,86 @@
+"""`coldpress ledger`: show requests, one request, and conversations, as the ledger has them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from coldpress.cli.bill import Biller
+from coldpress.cli.ledger_view import (
+    conversation_object,
+    conversation_table,
+    entry_object,
+    entry_text,
+    list_table,
+)
+from coldpress.cli.open_store import opened
+from coldpress.cli.options import config_option, json_option, load_for_reading, store_option
+from coldpress.cli.output import print_json, talk
+from coldpress.model.errors import UnknownOriginal
+
+
+@click.group("ledger")
+def command() -> None:
+    """Show what was decided, sent and paid.
+
+    Amounts are priced from the tokens that providers reported, at the prices of the day. What was not reported, or has
+    no price, is unknown, never zero.
+    """
+
+
+@command.command("list")
+@config_option
+@store_option
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Requests to show.")
+@click.option("--lineage", help="Only this conversation.")
+@json_option
+def list_(*, config_path: Path | None, store_path: Path | None, limit: int, lineage: str | None, as_json: bool) -> None:
+    """Show the newest requests first."""
+    settings = load_for_reading(config_path, store_path)
+    with opened(settings) as store:
+        entries = store.receipts(limit=limit, lineage=lineage, before=None)
+    biller = Biller(settings)
+    if as_json:
+        print_json({"requests": [entry_object(entry, biller.bill(entry)) for entry in entries]})
+    elif entries:
+        list_table([(entry, biller.bill(entry)) for entry in entries])
+    else:
+        talk("No requests in the ledger yet.")
+
+
+@command.command("show")
+@click.argument("request_id", metavar="ID")
+@config_option
+@store_option
+@json_option
+def show(*, request_id: str, config_path: Path | None, store_path: Path | None, as_json: bool) -> None:
+    """Show one request with a line for every tool result that was looked at."""
+    settings = load_for_reading(config_path, store_path)
+    with opened(settings) as store:
+        entry = store.receipt(request_id)
+    if entry is None:
+        raise UnknownOriginal(f"no request {request_id} in the ledger; coldpress ledger list shows what is there")
+    bill = Biller(settings).bill(entry)
+    if as_json:
+        print_json(entry_object(entry, bill))
+    else:
+        click.echo(entry_text(entry, bill))
+
+
+@command.command("conversations")
+@config_option
+@store_option
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Conversations to show.")
+@json_option
+def conversations(*, config_path: Path | None, store_path: Path | None, limit: int, as_json: bool) -> None:
+    """Show conversations, the most recently active first."""
+    settings = load_for_reading(config_path, store_path)
+    with opened(settings) as store:
+        lineages = store.lineages(limit=limit)
+    if as_json:
+        print_json({"conversations": [conversation_object(lineage) for lineage in lineages]})
+    elif lineages:
+        conversation_table(lineages)
+    else:
+        talk("No conversations in the ledger yet.")

@@ -1,0 +1,80 @@
+"""The command `coldpress`: lists the commands and loads only the one that is called."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import Any, Final
+
+import click
+
+from coldpress import __version__
+from coldpress.cli.exits import EXITS, exit_for
+from coldpress.model.errors import ColdpressError
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Where a command stands and what the list of commands says of it, so that the list loads none of them."""
+
+    module: str
+    line: str
+
+
+COMMANDS: Final[dict[str, Entry]] = {
+    "serve": Entry("coldpress.cli.serve", "Run the gateway."),
+    "demo": Entry(
+        "coldpress.cli.demo", "Play a recorded agent session through the gateway, once off and once pressing."
+    ),
+    "init": Entry("coldpress.cli.init", "Write a settings file with every key, commented."),
+    "check": Entry("coldpress.cli.check", "Say what would happen to each tool's results, and why."),
+    "ledger": Entry("coldpress.cli.ledger", "Show what was decided, sent and paid."),
+    "recall": Entry("coldpress.cli.recall", "Print an original, byte for byte."),
+    "version": Entry("coldpress.cli.version", "Print the versions of coldpress and what it stands on."),
+}
+"""Each module holds a click command named `command`."""
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are loaded when they are called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name the commands in the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Load one command."""
+        entry = COMMANDS.get(cmd_name)
+        if entry is None:
+            return None
+        command = importlib.import_module(entry.module).command
+        if not isinstance(command, click.Command):
+            raise TypeError(f"{entry.module}.command is no click command")
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without loading them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.line) for name, entry in COMMANDS.items()])
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the exit codes."""
+        with formatter.section("Exit codes"):
+            formatter.write_dl([(str(exit_.code), exit_.meaning) for exit_ in EXITS])
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command and tell an error of ours as one."""
+        try:
+            return super().invoke(ctx)
+        except ColdpressError as error:
+            click.echo(f"Error: {error}", err=True)
+            ctx.exit(exit_for(error).code)
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, "-V", "--version", message="coldpress %(version)s")
+def main() -> None:
+    """Press an agent's context when the cache is cold.
+
+    Results go to stdout and are stable under --json; talk goes to stderr.
+    """

@@ -1,0 +1,25 @@
+"""Open the store of a running or stopped gateway for a command that only looks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from coldpress.config.settings import Settings
+from coldpress.stores.base import Store
+from coldpress.stores.sqlite import SqliteStore
+
+
+@contextmanager
+def opened(settings: Settings) -> Iterator[Store]:
+    """Open the store of the settings and close it again.
+
+    Raises:
+        StoreError: there is none yet, or it cannot be used.
+    """
+    # Only `serve` makes a store: a command that looks would find nothing in a new one.
+    store = SqliteStore(settings.store.path, bounds=settings.store.bounds, must_exist=True)
+    try:
+        yield store
+    finally:
+        store.close()

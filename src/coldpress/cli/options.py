@@ -1,0 +1,44 @@
+"""Options that several commands share, and how they become settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import click
+
+from coldpress.config.load import Overrides, load
+from coldpress.config.settings import Settings
+
+Command = TypeVar("Command", bound=Callable[..., object])
+
+
+def config_option(command: Command) -> Command:
+    """Add `--config PATH`."""
+    return click.option(
+        "--config",
+        "config_path",
+        type=click.Path(dir_okay=False, path_type=Path),
+        help="Settings file, TOML or JSON. Else ./coldpress.toml, then $XDG_CONFIG_HOME/coldpress/coldpress.toml.",
+    )(command)
+
+
+def store_option(command: Command) -> Command:
+    """Add `--store PATH`."""
+    return click.option(
+        "--store",
+        "store_path",
+        type=click.Path(dir_okay=False, path_type=Path),
+        help="The store's file. Else what the settings say.",
+    )(command)
+
+
+def json_option(command: Command) -> Command:
+    """Add `--json`."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
+
+
+def load_for_reading(config_path: Path | None, store_path: Path | None = None) -> Settings:
+    """Load settings for a command that sends nothing, so that an absent API key is no obstacle."""
+    return load(config_path, overrides=Overrides(store_path=store_path), secrets="optional")

@@ -1,0 +1,67 @@
+"""Find a settings file and parse it, TOML or JSON, into plain values."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+
+from coldpress.model.errors import ConfigError
+
+FILE_NAME = "coldpress.toml"
+
+
+def find_file(environ: Mapping[str, str], directory: Path) -> Path | None:
+    """Look for a settings file where nobody named one.
+
+    The first of `coldpress.toml` in `directory` and `coldpress/coldpress.toml` under `$XDG_CONFIG_HOME`
+    (`~/.config` where that is unset); `None` where there is neither.
+    """
+    candidates = (directory / FILE_NAME, xdg(environ, "XDG_CONFIG_HOME", ".config") / "coldpress" / FILE_NAME)
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def xdg(environ: Mapping[str, str], variable: str, under_home: str) -> Path:
+    """Give one of the XDG base directories; as its specification asks, a relative value counts as unset."""
+    value = environ.get(variable, "")
+    if value and Path(value).is_absolute():
+        return Path(value)
+    home = environ.get("HOME")
+    return (Path(home) if home else Path.home()) / under_home
+
+
+def parse_file(path: Path) -> object:
+    """Read and parse a file: JSON where its name ends in `.json`, TOML else.
+
+    Raises:
+        ConfigError: it cannot be read or is not valid.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: is not UTF-8 at byte {error.start}") from error
+    if path.suffix.lower() == ".json":
+        return _json(path, text)
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path}: is not valid TOML: {error}") from error
+
+
+def _json(path: Path, text: str) -> object:
+    def without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            names = [name for name, _ in pairs]
+            repeated = next(name for name in names if names.count(name) > 1)
+            raise ConfigError(f"{path}: the key {repeated!r} stands twice in one object; keep one of them")
+        return found
+
+    try:
+        parsed: object = json.loads(text, object_pairs_hook=without_repeats)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise ConfigError(f"{path}: is not valid JSON: {error}") from error
+    return parsed

@@ -1,0 +1,211 @@
+"""Check a tree of plain values against the keys a settings file may hold, and tell everything that is wrong at once."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from coldpress.config.about import About, keys_of
+from coldpress.config.keys import FileKeys
+from coldpress.config.shapes import (
+    Choice,
+    Choices,
+    NamedTables,
+    Rows,
+    Scalar,
+    Shape,
+    Table,
+    say_shape,
+    shapes_of,
+)
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+    T = TypeVar("T", bound=DataclassInstance)
+
+_LONGEST_SHOWN = 60
+
+
+class _Wrong(Exception):
+    """A value was refused and the reason is in the list of problems."""
+
+
+def read_table(keys: type[T], tree: object, problems: list[str], *, at: str = "") -> T | None:
+    """Turn a tree of plain values into one of the classes of `coldpress.config.keys`.
+
+    Args:
+        keys: the table to read.
+        tree: what `tomllib` or `json` gave.
+        problems: gets one sentence for everything that is wrong, each with its full key.
+        at: full key of the table, empty for the whole file.
+
+    Returns:
+        The table, or `None` where anything in it is wrong.
+    """
+    if not isinstance(tree, Mapping):
+        problems.append(f"{at or 'the file'} is {_show(tree)}; it must be a table of settings")
+        return None
+    before = len(problems)
+    shapes = shapes_of(keys)
+    for name in tree:
+        if name not in shapes:
+            problems.append(_unknown(str(name), at, shapes))
+    values: dict[str, object] = {}
+    for key in keys_of(keys):
+        full = f"{at}.{key.name}" if at else key.name
+        if key.name not in tree:
+            if key.default is MISSING:
+                problems.append(f"{full} is missing; it must be {say_shape(shapes[key.name])}. {key.about.line}")
+            continue
+        try:
+            values[key.name] = _read(shapes[key.name], tree[key.name], key.about, full, problems)
+        except _Wrong:
+            continue
+    return keys(**values) if len(problems) == before else None
+
+
+def nearest(word: str, words: Iterable[str]) -> str | None:
+    """Find the word that was most likely meant, upper and lower case alike; `None` where nothing is near.
+
+    >>> nearest("Prot", ["host", "port"]), nearest("raw", ["path", "raw_log"])
+    ('port', 'raw_log')
+    """
+    by_lower = {candidate.lower(): candidate for candidate in words}
+    found = difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
+    begun = [candidate for candidate in by_lower if len(word) >= 3 and candidate.startswith(word.lower())]
+    likely = found or begun
+    return by_lower[likely[0]] if likely else None
+
+
+def _read(shape: Shape, value: object, about: About, at: str, problems: list[str]) -> object:
+    match shape:
+        case Scalar():
+            return _scalar(shape, value, about, at, problems)
+        case Choice(words):
+            if isinstance(value, str) and value in words:
+                return value
+            raise _refuse(value, shape, at, problems, words=words)
+        case Choices(words):
+            return _choices(shape, value, at, problems)
+        case Table(keys):
+            return _kept(read_table(keys, value, problems, at=at))
+        case NamedTables(keys, names):
+            if not isinstance(value, Mapping):
+                raise _refuse(value, shape, at, problems)
+            _check_names([str(name) for name in value], names, at, problems)
+            tables = {
+                str(name): read_table(keys, table, problems, at=f"{at}.{_quoted(str(name))}")
+                for name, table in value.items()
+            }
+            return {name: _kept(table) for name, table in tables.items()}
+        case Rows(keys):
+            if not isinstance(value, list):
+                raise _refuse(value, shape, at, problems)
+            rows = [read_table(keys, row, problems, at=f"{at}[{index}]") for index, row in enumerate(value)]
+            return tuple(_kept(row) for row in rows)
+
+
+def _scalar(shape: Scalar, value: object, about: About, at: str, problems: list[str]) -> object:
+    match shape.kind:
+        case "text" if isinstance(value, str) and value:
+            return value
+        case "path" if isinstance(value, str) and value:
+            return Path(value)
+        case "switch" if isinstance(value, bool):
+            return value
+        case "whole" if isinstance(value, int) and not isinstance(value, bool) and _within(value, about):
+            return value
+        case "number" if isinstance(value, int | float) and not isinstance(value, bool) and _within(value, about):
+            return float(value)
+        case _:
+            raise _refuse(value, shape, at, problems, bounds=_bounds(about))
+
+
+def _choices(shape: Choices, value: object, at: str, problems: list[str]) -> tuple[str, ...]:
+    listed = value if isinstance(value, list) else [value]
+    for index, word in enumerate(listed):
+        if not (isinstance(word, str) and word in shape.words):
+            place = f"{at}[{index}]" if isinstance(value, list) else at
+            raise _refuse(word, shape, place, problems, words=shape.words)
+    return tuple(listed)
+
+
+def _check_names(given: list[str], names: tuple[str, ...], at: str, problems: list[str]) -> None:
+    for name in given:
+        if names and name not in names:
+            near = nearest(name, names)
+            hint = f"did you mean {near}?" if near else f"known are {', '.join(names)}"
+            problems.append(f"{at}.{_quoted(name)} is not known; {hint}")
+
+
+def _kept(value: T | None) -> T:
+    if value is None:
+        raise _Wrong
+    return value
+
+
+def _within(value: float, about: About) -> bool:
+    if not math.isfinite(value):
+        return False
+    return (about.least is None or value >= about.least) and (about.most is None or value <= about.most)
+
+
+def _bounds(about: About) -> str:
+    unit = f" of {about.unit}" if about.unit else ""
+    if about.least is not None and about.most is not None:
+        return f"{unit} from {about.least:g} to {about.most:g}"
+    return f"{unit}, {about.least:g} or more" if about.least is not None else unit
+
+
+def _refuse(
+    value: object, shape: Shape, at: str, problems: list[str], *, bounds: str = "", words: tuple[str, ...] = ()
+) -> _Wrong:
+    near = nearest(value, words) if isinstance(value, str) else None
+    meant = f"; did you mean {near}?" if near else ""
+    problems.append(f"{at} is {_show(value)}; it must be {say_shape(shape)}{bounds}{meant}")
+    return _Wrong()
+
+
+def _unknown(name: str, at: str, shapes: Mapping[str, Shape]) -> str:
+    full = f"{at}.{_quoted(name)}" if at else _quoted(name)
+    near = nearest(name, shapes)
+    if near:
+        return f"{full} is not a setting; did you mean {f'{at}.{near}' if at else near}?"
+    elsewhere = [f"{table}.{name}" for table, inner in _inner_tables() if name in inner]
+    if elsewhere and not at:
+        return f"{full} is not a setting; did you mean {elsewhere[0]}?"
+    return f"{full} is not a setting; {at or 'the top level'} may hold {', '.join(shapes)}"
+
+
+def _inner_tables() -> list[tuple[str, dict[str, Shape]]]:
+    top = shapes_of(FileKeys)
+    return [(name, shapes_of(shape.keys)) for name, shape in top.items() if isinstance(shape, Table)]
+
+
+def _quoted(name: str) -> str:
+    """Write one part of a key as TOML does, so that `gpt-5.6` reads as one name."""
+    return name if name and all(c.isalnum() or c in "-_" for c in name) else f'"{name}"'
+
+
+def _show(value: object) -> str:
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case str():
+            shown = value if len(value) <= _LONGEST_SHOWN else value[:_LONGEST_SHOWN] + "…"
+            return f'"{shown}"'
+        case int() | float():
+            return str(value)
+        case Mapping():
+            return "a table"
+        case list():
+            return "a list"
+        case None:
+            return "null"
+        case _:
+            return f"a {type(value).__name__}"

@@ -1,0 +1,165 @@
+"""Lay the providers of a settings file over the built-in ones, and check addresses and keys."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import SplitResult, urlsplit
+
+from coldpress.config.builtin_providers import BOTH, BUILTIN_PROVIDERS, BuiltinProvider
+from coldpress.config.keys import FormatWord, PriceKeys, ProviderKeys
+from coldpress.config.secret import Secret
+from coldpress.config.settings import ModelRates, Provider
+from coldpress.measure.prices import Rates
+from coldpress.model.records import Operation
+from coldpress.wire.registry import FormatName
+
+SecretsNeed = Literal["required", "optional"]
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_FORMATS: dict[FormatWord, FormatName] = {
+    "anthropic": "anthropic",
+    "openai": "openai_chat",
+    "openai_chat": "openai_chat",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltProviders:
+    """Providers for the gateway, with what had to be said about them."""
+
+    providers: tuple[Provider, ...]
+    problems: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+def build_providers(
+    given: Mapping[str, ProviderKeys], *, operation: Operation, environ: Mapping[str, str], secrets: SecretsNeed
+) -> BuiltProviders:
+    """Resolve every provider, built-in ones first.
+
+    Args:
+        given: the providers of the file.
+        operation: what to do where a provider does not say.
+        environ: where `api_key_env` is looked up.
+        secrets: whether an absent variable is an error or, for commands that send nothing, a warning.
+    """
+    built_in = {row.name: row for row in BUILTIN_PROVIDERS}
+    names = [*built_in, *(name for name in given if name not in built_in)]
+    problems: list[str] = []
+    warnings: list[str] = []
+    providers: list[Provider] = []
+    for name in names:
+        keys = given.get(name, ProviderKeys())
+        url = _url(name, keys, built_in.get(name), problems, warnings)
+        providers.append(
+            Provider(
+                name=name,
+                url=url,
+                formats=_formats(keys, built_in.get(name)),
+                operation=keys.operation or operation,
+                api_key=_secret(name, keys, environ, problems if secrets == "required" else warnings),
+                pricing=tuple(ModelRates(model, _rates(prices)) for model, prices in keys.pricing.items()),
+            )
+        )
+    return BuiltProviders(tuple(providers), tuple(problems), tuple(warnings))
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address; a name other than `localhost` may be anything."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def _url(
+    name: str, keys: ProviderKeys, built_in: BuiltinProvider | None, problems: list[str], warnings: list[str]
+) -> str:
+    at = f"providers.{name}"
+    if not _NAME.fullmatch(name):
+        problems.append(
+            f"{at}: a provider's name stands in the path /provider/NAME, so it begins with a letter or digit "
+            "and goes on with letters, digits, dot, dash and underscore"
+        )
+    if keys.url is None:
+        if built_in is None:
+            problems.append(
+                f"{at}.url is missing; only {', '.join(row.name for row in BUILTIN_PROVIDERS)} are built in"
+            )
+            return ""
+        return built_in.url
+    wrong, parts = _parse(keys.url)
+    if wrong:
+        problems.append(f"{at}.url {wrong}")
+        return ""
+    if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
+        warnings.append(
+            f"{at}.url is plain http to another machine: keys and conversations cross the network unencrypted"
+        )
+    if parts.path.rstrip("/").endswith("/v1"):
+        warnings.append(
+            f"{at}.url ends in /v1, which clients' paths hold as well: point clients at /provider/{name} without /v1, "
+            "or take /v1 out of the url"
+        )
+    return keys.url.rstrip("/")
+
+
+def _parse(url: str) -> tuple[str, SplitResult]:
+    """Split an address; the first value is what is wrong with it, empty where nothing is. It never shows a password."""
+    nothing = SplitResult("", "", "", "", "")
+    if any(c.isspace() or not c.isprintable() for c in url):
+        return "holds a space or an unprintable character; write a plain http:// or https:// address", nothing
+    try:
+        parts = urlsplit(url)
+        hostname, port = parts.hostname, parts.port
+    except ValueError as error:
+        return f"is not an address: {error}", nothing
+    if parts.username is not None or parts.password is not None:
+        return "holds a user name or password; put a key in the environment and name it in api_key_env", parts
+    if parts.scheme not in ("http", "https") or not hostname or port == 0:
+        return f'is "{url}"; it must begin with http:// or https:// and a host', parts
+    if parts.query or parts.fragment:
+        return f'is "{url}"; it must end before any ? or #', parts
+    return "", parts
+
+
+def _formats(keys: ProviderKeys, built_in: BuiltinProvider | None) -> tuple[FormatName, ...]:
+    if keys.format is not None:
+        return (_FORMATS[keys.format],)
+    return built_in.formats if built_in and keys.url is None else BOTH
+
+
+def _secret(name: str, keys: ProviderKeys, environ: Mapping[str, str], told: list[str]) -> Secret | None:
+    if keys.api_key_env is None:
+        return None
+    at = f"providers.{name}.api_key_env"
+    value = environ.get(keys.api_key_env, "").strip()
+    if not value:
+        told.append(
+            f"{at} names {keys.api_key_env}, which is not set or empty in the environment; "
+            "set it, or take the line out so that the client's own key passes through"
+        )
+        return None
+    if not (value.isascii() and value.isprintable()):
+        told.append(f"{at}: the value of {keys.api_key_env} holds characters that no HTTP header can carry")
+        return None
+    return Secret(keys.api_key_env, value)
+
+
+def _rates(keys: PriceKeys) -> Rates:
+    write = keys.cache_write_usd_per_mtok
+    return Rates(
+        input_usd_per_mtok=keys.input_usd_per_mtok,
+        cache_read_usd_per_mtok=keys.cache_read_usd_per_mtok,
+        cache_write_usd_per_mtok=keys.input_usd_per_mtok if write is None else write,
+        cache_write_long_usd_per_mtok=keys.cache_write_long_usd_per_mtok,
+        output_usd_per_mtok=keys.output_usd_per_mtok,
+        source="settings",
+        as_of=keys.as_of or "undated",
+    )

@@ -1,0 +1,155 @@
+"""Play a recorded session through a gateway on loopback to a strict upstream, and keep what went over the wire."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pyreqwest.client import Client, ClientBuilder
+
+from coldpress.config import Settings
+from coldpress.drive import Driver
+from coldpress.gateway.serve import serving
+from coldpress.gateway.settings import gateway_settings
+from coldpress.lab.importers.recording import Recording
+from coldpress.lab.rebuild import requests
+from coldpress.model.errors import ColdpressError
+from coldpress.model.records import Line, Operation, Receipt
+from coldpress.model.usage import Usage
+from coldpress.stores.base import Store
+from coldpress.testing import Asked, Call, Part, Say, Script, StrictUpstream, Turn
+
+Progress = Callable[[int, int], None]
+_KEY = {"x-api-key": "demo", "anthropic-version": "2023-06-01", "content-type": "application/json"}
+
+
+class DemoFailed(ColdpressError):
+    """The upstream refused a request of the demonstration, or one got lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """One request as the client sent it, as the upstream received it, and what it was counted at.
+
+    `receipt` is `None` where the gateway was off and read nothing.
+    """
+
+    sent: bytes
+    received: bytes
+    usage: Usage
+    receipt: Receipt | None
+
+    @property
+    def pressed(self) -> tuple[Line, ...]:
+        """What was made smaller on this request."""
+        lines = self.receipt.lines if self.receipt else ()
+        return tuple(line for line in lines if line.reason in ("pressed", "restored"))
+
+
+def play(
+    recording: Recording, settings: Settings, store: Store, *, operation: Operation, progress: Progress
+) -> list[Played]:
+    """Send every request of the session through a gateway of its own, one after the other.
+
+    The upstream's clock runs at the recorded times, so that its cache forgets what a real one would have forgotten.
+
+    Args:
+        recording: the session.
+        settings: of the gateway; listening address and providers are replaced.
+        store: the gateway's.
+        operation: of the gateway.
+        progress: told after each request: how many are done, how many there are.
+
+    Raises:
+        DemoFailed: a request was refused or lost.
+    """
+    clock = _Clock()
+    with StrictUpstream(Script(answer=_answers(recording)), clock=clock) as upstream:
+        provider = replace(settings.providers[0], name="demo", url=upstream.url, operation=operation, api_key=None)
+        default = replace(settings.default_provider, anthropic="demo", openai="demo")
+        local = replace(settings, host="127.0.0.1", port=0, providers=(provider,), default_provider=default)
+        with closing(Driver(local, store)) as driver:
+            return asyncio.run(
+                _play(recording, local, driver, upstream=upstream, clock=clock, progress=progress, store=store)
+            )
+
+
+class _Clock:
+    """Seconds of the recording; moved by the player."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+async def _play(
+    recording: Recording,
+    settings: Settings,
+    driver: Driver,
+    *,
+    upstream: StrictUpstream,
+    clock: _Clock,
+    progress: Progress,
+    store: Store,
+) -> list[Played]:
+    trajectory = recording.trajectory
+    found: list[Played] = []
+    async with (
+        serving(gateway_settings(settings, control_port=0), driver) as gateway,
+        ClientBuilder().no_proxy().build() as client,
+    ):
+        for turn, body in zip(trajectory.turns, requests(trajectory, recording.head), strict=True):
+            clock.now = turn.sent_at or clock.now
+            request_id = await _send(client, gateway.url, body)
+            exchange = upstream.inference[-1]
+            receipt = await asyncio.to_thread(_receipt, store, request_id) if request_id else None
+            found.append(Played(body, exchange.request.body, exchange.usage or Usage(), receipt))
+            progress(len(found), len(trajectory.turns))
+    return found
+
+
+async def _send(client: Client, url: str, body: bytes) -> str:
+    """Post one request, read its stream to the end, and give the gateway's name for it, empty where it has none."""
+    request = client.post(f"{url}/v1/messages").headers(_KEY).body_bytes(body).build_streamed()
+    async with request as response:
+        answer = bytearray()
+        while (chunk := await response.body_reader.read_chunk()) is not None:
+            answer += chunk.to_bytes()
+        if response.status != 200:
+            raise DemoFailed(f"the upstream answered {response.status}: {answer.decode(errors='replace')[:300]}")
+        return response.get_header("x-coldpress-request") or ""
+
+
+def _receipt(store: Store, request_id: str) -> Receipt:
+    store.flush()  # receipts wait a little for company
+    entry = store.receipt(request_id)
+    if entry is None:
+        raise DemoFailed(f"the ledger has no receipt for request {request_id!r}")
+    return entry.receipt
+
+
+def _answers(recording: Recording) -> Callable[[Asked], Turn | None]:
+    """Answer the n-th request with the n-th recorded reply."""
+    replies = [Turn(_parts(turn.reply)) for turn in recording.trajectory.turns]
+    return lambda asked: replies[asked.number] if asked.number < len(replies) else None
+
+
+def _parts(reply: str) -> tuple[Part, ...]:
+    parts: list[Part] = []
+    for block in json.loads(reply)["content"]:
+        if block["type"] == "text":
+            parts.append(Say(block["text"]))
+        elif block["type"] == "tool_use":
+            parts.append(Call(block["name"], block["input"]))
+    return tuple(parts)
+
+
+def recording_path() -> Path:
+    """Where the bundled recording lies."""
+    return Path(__file__).with_name("recording.json")

@@ -1,0 +1,62 @@
+"""The demonstration from end to end: play the session twice, price it, prove what must hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+from coldpress.config import load
+from coldpress.demo.play import Played, play, recording_path
+from coldpress.demo.proof import identical_outside_edits, recalled_exactly
+from coldpress.demo.report import Demo
+from coldpress.lab.importers.recording import read_file
+from coldpress.measure.prices import rates_for
+from coldpress.model.records import Operation
+from coldpress.stores.memory import MemoryStore
+from coldpress.stores.sqlite import SqliteStore
+
+STORE_NAME = "demo.sqlite3"
+
+
+def run_demo(recording: Path | None, folder: Path, *, progress: Callable[[Operation, int, int], None]) -> Demo:
+    """Play a recording, the bundled one by default, with the gateway off and pressing.
+
+    Args:
+        recording: in coldpress's own format.
+        folder: where the pressing run's store is made anew.
+        progress: told after each request.
+
+    Raises:
+        DemoFailed: the upstream refused a request.
+        RecordingError: the recording cannot be read.
+    """
+    session = read_file(recording or recording_path())
+    settings = load(None, environ={}, directory=folder, secrets="optional")
+    settings = replace(settings, press_subscription=True)
+    off = play(session, settings, MemoryStore(), operation="off", progress=lambda n, of: progress("off", n, of))
+    path = folder / STORE_NAME
+    for old in folder.glob(f"{STORE_NAME}*"):
+        old.unlink()
+    with closing(SqliteStore(path)) as store:
+        press = play(session, settings, store, operation="press", progress=lambda n, of: progress("press", n, of))
+        recalled = all(recalled_exactly(played, store) for played in press)
+    model = session.trajectory.turns[0].model
+    return Demo(
+        off=tuple(off),
+        press=tuple(press),
+        rates=rates_for(model, provider="anthropic", on=_day(session.trajectory.turns[0].sent_at), overrides={}),
+        identical=all(identical_outside_edits(played) for played in (*off, *press)) and _untouched(off),
+        recalled=recalled,
+        store_path=str(path),
+    )
+
+
+def _untouched(off: list[Played]) -> bool:
+    return all(played.sent == played.received for played in off)
+
+
+def _day(sent_at: float | None) -> date:
+    return datetime.fromtimestamp(sent_at or 0.0, tz=UTC).date()

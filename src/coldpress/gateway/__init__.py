@@ -1,0 +1,1 @@
+"""The streaming gateway: requests in, decisions made, replies relayed as they come."""

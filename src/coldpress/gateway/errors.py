@@ -1,0 +1,96 @@
+"""Say our own errors in the wire format the client speaks.
+
+ColdpressError
+├── Refused           we answer ourselves; knows status, a fixed word and a sentence
+│   └── UpstreamFailed    no answer came from a provider
+├── UpstreamBroken    a provider's answer ended before its end
+└── ClientGone        nobody is there to answer
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from coldpress.model.errors import ColdpressError
+from coldpress.wire.registry import FormatName
+
+Code = Literal[
+    "body_too_large",
+    "body_timeout",
+    "invalid_mode",
+    "no_provider",
+    "overloaded",
+    "shutting_down",
+    "unknown_provider",
+    "upstream_broken",
+    "upstream_timeout",
+    "upstream_unreachable",
+    "websocket_unsupported",
+]
+
+_ANTHROPIC_TYPES = {
+    404: "not_found_error",
+    413: "request_too_large",
+    503: "overloaded_error",
+    504: "timeout_error",
+}
+
+
+class Refused(ColdpressError):
+    """The gateway answers this request itself.
+
+    Args:
+        status: the HTTP status.
+        code: a fixed word for programs.
+        message: what, where and what now; never text of a conversation, never a key.
+    """
+
+    def __init__(self, status: int, code: Code, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code: Code = code
+        self.message = message
+
+
+class UpstreamFailed(Refused):
+    """No answer came from a provider. The status is 502 or 504."""
+
+
+class UpstreamBroken(ColdpressError):
+    """A provider's answer began and did not reach its end."""
+
+
+class ClientGone(ColdpressError):
+    """The client closed its connection."""
+
+
+def error_body(dialect: FormatName, status: int, code: Code, message: str) -> bytes:
+    """Give an error as JSON, as the client's SDK expects it.
+
+    >>> error_body("openai_chat", 504, "upstream_timeout", "no answer")
+    b'{"error":{"message":"no answer","type":"server_error","code":"upstream_timeout","param":null}}'
+    """
+    if dialect == "anthropic":
+        kind = _ANTHROPIC_TYPES.get(status, "api_error" if status >= 500 else "invalid_request_error")
+        return msgspec.json.encode({"type": "error", "error": {"type": kind, "message": message}})
+    kind = "server_error" if status >= 500 else "invalid_request_error"
+    return msgspec.json.encode({"error": {"message": message, "type": kind, "code": code, "param": None}})
+
+
+def error_event(dialect: FormatName, code: Code, message: str, *, sent_before: bytes) -> bytes:
+    """Give an error as the last server-sent event of a stream that broke.
+
+    Args:
+        dialect: the client's wire format.
+        code: a fixed word for programs.
+        message: what happened.
+        sent_before: the last bytes that went out (four are enough). Where they cut an event in two, an Anthropic
+            client is made to read the half as part of the error, and any other client gets it as an event of its own.
+    """
+    body = error_body(dialect, 502, code, message)
+    at_border = not sent_before or sent_before.endswith((b"\n\n", b"\r\n\r\n", b"\r\r"))
+    if dialect == "anthropic":
+        return (b"" if at_border else b"\n") + b"event: error\ndata: " + body + b"\n\n"
+    return (b"" if at_border else b"\n\n") + b"data: " + body + b"\n\n"

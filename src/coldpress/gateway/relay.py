@@ -1,0 +1,209 @@
+"""Carry one inference exchange: read the body, let the driver decide, send, relay the reply, report how it ended."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from typing import Literal, Protocol
+
+from coldpress.drive import Inbound, Prepared
+from coldpress.gateway.client import Client
+from coldpress.gateway.errors import ClientGone, UpstreamBroken, UpstreamFailed
+from coldpress.gateway.headers import REQUEST_ID_HEADER, RequestHeaders, inference_headers, with_own_key
+from coldpress.gateway.limits import InFlight, Lease, read_body, too_large
+from coldpress.gateway.reply import SideReader, end_broken, pass_body, side_reader, start_reply
+from coldpress.gateway.routes import Route
+from coldpress.gateway.settings import Limits
+from coldpress.gateway.stats import Counters
+from coldpress.gateway.upstream import Call, Reply, Upstream
+from coldpress.model.errors import BodyTooLarge
+from coldpress.model.records import Outcome
+from coldpress.model.usage import Usage
+from coldpress.wire.encoding import UnknownEncoding, decode_body
+from coldpress.wire.registry import FormatName
+
+log = logging.getLogger(__name__)
+
+Ended = Literal["complete", "client_gone", "upstream_failed", "upstream_broken", "error_event"]
+
+
+class Driver(Protocol):
+    """What the gateway asks of the decisions' side."""
+
+    async def prepare(self, inbound: Inbound) -> Prepared:
+        """Decide what to send. Never raises for reasons of its own; may be cancelled when it takes too long."""
+
+    def finish(self, outcome: Outcome) -> None:
+        """Take note of how a request ended that `prepare` has seen."""
+
+    def stats(self) -> dict[str, object]:
+        """Counts for `/stats`."""
+
+
+class _Exchange:
+    """One exchange: what it is given, and what is known of it so far; becomes its `Outcome`.
+
+    Attributes:
+        seen: the driver has seen the request and will want to know how it ended.
+    """
+
+    __slots__ = (
+        "began_at", "client", "ended", "format", "headers", "lease", "reader", "request_id", "route", "seen", "status"
+    )  # fmt: skip
+
+    def __init__(
+        self, client: Client, headers: RequestHeaders, route: Route, *, format_name: FormatName, lease: Lease
+    ) -> None:
+        self.client = client
+        self.headers = headers
+        self.route = route
+        self.format: FormatName = format_name
+        self.lease = lease
+        # Ids sort by time; the random part keeps two gateways apart.
+        self.request_id = f"{time.time_ns() // 1_000_000:011x}{os.urandom(5).hex()}"
+        self.began_at = time.monotonic()
+        self.seen = False
+        self.status: int | None = None
+        self.ended: Ended = "upstream_broken"
+        self.reader: SideReader | None = None
+
+    def outcome(self) -> Outcome:
+        read = self.reader.end() if self.reader is not None else None
+        ended = "error_event" if read is not None and read.error_event and self.ended == "complete" else self.ended
+        return Outcome(
+            request_id=self.request_id,
+            status=self.status,
+            ended=ended,
+            duration_seconds=time.monotonic() - self.began_at,
+            usage=read.usage if read is not None else Usage(),
+        )
+
+
+class InferenceRelay:
+    """Carries inference exchanges of one gateway."""
+
+    def __init__(
+        self, driver: Driver, upstream: Upstream, *, limits: Limits, in_flight: InFlight, counters: Counters
+    ) -> None:
+        self._driver = driver
+        self._upstream = upstream
+        self._limits = limits
+        self._in_flight = in_flight
+        self._counters = counters
+
+    async def carry(self, client: Client, headers: RequestHeaders, route: Route, format_name: FormatName) -> None:
+        """Carry one exchange from the first byte of its body to the last of its reply.
+
+        Raises:
+            Refused: the body is too large or too slow, or there are too many of them.
+            UpstreamFailed: no answer came; nothing has been sent to the client.
+            ClientGone: nobody is there any more.
+        """
+        exchange = _Exchange(client, headers, route, format_name=format_name, lease=Lease(self._in_flight))
+        try:
+            # Nested, so that no name here keeps the body alive while the reply streams.
+            await self._converse(exchange, await self._decide(exchange, await self._receive(exchange)))
+        finally:
+            exchange.lease.release()
+            if exchange.seen:
+                self._report(exchange)
+
+    async def _receive(self, exchange: _Exchange) -> bytes:
+        raw = await read_body(exchange.client, exchange.headers.declared_bytes, exchange.lease, self._limits)
+        self._counters.request_bytes += len(raw)
+        return raw
+
+    async def _decide(self, exchange: _Exchange, raw: bytes) -> Call:
+        """Let the driver choose the body. Where it changes nothing, cannot read it or is slow, the client's goes on."""
+        try:
+            body = await self._decoded(raw, exchange.headers.encoding)
+        except UnknownEncoding:
+            self._counters.unreadable_encoding += 1
+            log.info("body went on unread", extra={"request_id": exchange.request_id, "reason": "encoding"})
+            return _call(exchange, raw, body_changed=False)
+        if body is not raw:
+            exchange.lease.grow_to(len(raw) + len(body))
+        exchange.seen = True
+        prepared = await self._prepare(exchange, body)
+        if prepared is None or not prepared.changed:
+            return _call(exchange, raw, body_changed=False)
+        return _call(exchange, prepared.body, body_changed=True)
+
+    async def _prepare(self, exchange: _Exchange, body: bytes) -> Prepared | None:
+        """Ask the driver; `None` where it takes too long."""
+        inbound = Inbound(
+            request_id=exchange.request_id,
+            received_at=time.time(),
+            provider=exchange.route.provider.name,
+            format=exchange.format,
+            body=body,
+            operation=exchange.route.asked,
+            headers=exchange.headers.shareable(),
+        )
+        try:
+            async with asyncio.timeout(self._limits.prepare_seconds):
+                return await self._driver.prepare(inbound)
+        except TimeoutError:
+            self._counters.over_budget += 1
+            log.warning("preparing took too long", extra={"request_id": exchange.request_id, "bytes": len(body)})
+            return None
+
+    async def _decoded(self, raw: bytes, encoding: str | None) -> bytes:
+        if encoding is None:
+            return raw
+        limit = self._limits.expanded_bytes
+        try:
+            # In a thread: a few compressed bytes may take long to expand, and no stream should wait for that.
+            return await asyncio.to_thread(decode_body, raw, encoding, limit_bytes=limit)
+        except BodyTooLarge as error:
+            raise too_large("the request body expands to more", limit, "expanded_body_bytes") from error
+
+    async def _converse(self, exchange: _Exchange, call: Call) -> None:
+        """Send the request and relay its reply, for as long as the client is there."""
+        try:
+            with exchange.client as client:
+                client.watch()
+                reply = await self._upstream.send(call)
+                del call
+                exchange.lease.release()
+                try:
+                    await self._relay_reply(exchange, reply)
+                except UpstreamBroken as error:
+                    await end_broken(client, reply, exchange.route.dialect, error)
+                finally:
+                    reply.close()
+        except ClientGone:
+            exchange.ended = "client_gone"
+            raise
+        except UpstreamFailed:
+            exchange.ended = "upstream_failed"
+            raise
+
+    async def _relay_reply(self, exchange: _Exchange, reply: Reply) -> None:
+        exchange.status = reply.status
+        exchange.reader = side_reader(reply, exchange.format, self._counters)
+        own = [(REQUEST_ID_HEADER, exchange.request_id.encode())]
+        await start_reply(exchange.client, reply, exchange.route.provider.name, extra=own)
+        await pass_body(exchange.client, reply, self._counters, exchange.reader.feed)
+        exchange.ended = "complete"
+
+    def _report(self, exchange: _Exchange) -> None:
+        outcome = exchange.outcome()
+        if outcome.ended == "upstream_broken":
+            self._counters.upstream_broken += 1
+        elif outcome.ended == "error_event":
+            self._counters.error_events += 1
+        if outcome.ended in ("upstream_broken", "upstream_failed"):
+            fields = {"provider": exchange.route.provider.name, "status": outcome.status, "ended": outcome.ended}
+            log.warning("upstream gave no whole answer", extra={"request_id": outcome.request_id, **fields})
+        self._driver.finish(outcome)
+
+
+def _call(exchange: _Exchange, body: bytes, *, body_changed: bool) -> Call:
+    provider = exchange.route.provider
+    forward = inference_headers(exchange.headers.forward, body_changed=body_changed)
+    if provider.api_key is not None:
+        forward = with_own_key(forward, provider.api_key, exchange.route.dialect)
+    return Call(provider.name, "POST", exchange.route.url, forward, body)

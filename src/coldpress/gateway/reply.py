@@ -1,0 +1,140 @@
+"""Pass a provider's answer to the client as it comes, and end it honestly where it breaks."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+import msgspec
+
+from coldpress.gateway.asgi import RawHeaders
+from coldpress.gateway.client import Client
+from coldpress.gateway.errors import UpstreamBroken, UpstreamFailed, error_event
+from coldpress.gateway.headers import header, reply_headers
+from coldpress.gateway.stats import Counters
+from coldpress.gateway.upstream import Reply
+from coldpress.wire.registry import FormatName
+from coldpress.wire.sse import TapResult, UsageTap
+
+log = logging.getLogger(__name__)
+
+# What reading a reply on the side could raise. Whatever it is, the reply itself must go on.
+_TAP_FAULTS = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+    msgspec.MsgspecError,
+)
+
+
+class SideReader:
+    """Reads usage off a reply on the side. A fault of its own ends the reading, never the reply."""
+
+    __slots__ = ("_counters", "_tap")
+
+    def __init__(self, tap: UsageTap | None, counters: Counters) -> None:
+        """Wrap a tap; `None` where the reply cannot be read along (it came compressed all the same)."""
+        self._tap = tap
+        self._counters = counters
+
+    def feed(self, chunk: bytes) -> None:
+        """Show it a piece of the reply."""
+        if self._tap is not None:
+            try:
+                self._tap.feed(chunk)
+            except _TAP_FAULTS as error:
+                self._give_up(error)
+
+    def end(self) -> TapResult | None:
+        """What was read; `None` where nothing could be."""
+        if self._tap is None:
+            return None
+        try:
+            return self._tap.end()
+        except _TAP_FAULTS as error:
+            self._give_up(error)
+            return None
+
+    def _give_up(self, error: Exception) -> None:
+        self._tap = None
+        self._counters.tap_faults += 1
+        log.warning("usage could not be read", extra={"fault": type(error).__name__})
+
+
+def side_reader(reply: Reply, format_name: FormatName, counters: Counters) -> SideReader:
+    """Choose how to read a reply along."""
+    headers = [(name.lower(), value) for name, value in reply.headers]
+    compressed = header(headers, b"content-encoding").lower() not in ("", "identity")
+    return SideReader(None if compressed else UsageTap(format_name, header(headers, b"content-type")), counters)
+
+
+async def start_reply(client: Client, reply: Reply, provider: str, *, extra: RawHeaders) -> None:
+    """Send the provider's status and headers on.
+
+    Args:
+        client: who gets them.
+        reply: whose they are.
+        provider: its name, for messages.
+        extra: headers of ours to add.
+
+    Raises:
+        UpstreamFailed: the status is none that HTTP defines.
+    """
+    if not 200 <= reply.status <= 599:
+        raise UpstreamFailed(
+            502,
+            "upstream_unreachable",
+            f"coldpress: provider {provider!r} answered with status {reply.status}, which ends no exchange",
+        )
+    await client.start(reply.status, reply_headers(reply.headers, status=reply.status) + extra)
+
+
+async def pass_body(client: Client, reply: Reply, counters: Counters, look: Callable[[bytes], None] | None) -> None:
+    """Send the provider's body on: each piece goes out before the next is waited for.
+
+    A client that reads slowly holds `send`, nothing is read from the provider meanwhile, and the provider is held
+    back in turn.
+
+    Args:
+        client: who gets it.
+        reply: whose it is.
+        counters: of bytes.
+        look: is shown every piece after it went out.
+
+    Raises:
+        UpstreamBroken: it ended before its end; what came has been sent.
+    """
+    while True:
+        chunk = await reply.next_chunk()
+        if not chunk:
+            await client.finish()
+            return
+        counters.reply_bytes += len(chunk)
+        if reply.at_end:
+            await client.finish(chunk)
+        else:
+            await client.send(chunk)
+        if look is not None:
+            look(chunk)
+        if reply.at_end:
+            return
+
+
+async def end_broken(client: Client, reply: Reply, dialect: FormatName, error: UpstreamBroken) -> None:
+    """End a reply that broke off so that the client cannot take it for a whole one.
+
+    An event stream gets one error event in the client's format. Anything else is left without its end: the server
+    then closes the connection, and the client sees a body cut short.
+    """
+    headers = [(name.lower(), value) for name, value in reply.headers]
+    events = "text/event-stream" in header(headers, b"content-type").lower()
+    plain = not header(headers, b"content-encoding") and not header(headers, b"content-length")
+    if events and plain:
+        await client.finish(
+            error_event(dialect, "upstream_broken", f"coldpress: {error}", sent_before=client.tail),
+        )

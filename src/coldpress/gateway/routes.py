@@ -1,0 +1,123 @@
+"""Choose where a request goes and what may be done with it, from its address and headers alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import get_args
+
+from coldpress.gateway.asgi import Scope
+from coldpress.gateway.errors import Refused
+from coldpress.gateway.headers import OPERATION_HEADER, RequestHeaders
+from coldpress.gateway.settings import GatewaySettings, Provider
+from coldpress.model.records import Operation
+from coldpress.wire.registry import FormatName, recognise
+
+_PREFIX = b"/provider/"
+_OPERATIONS: dict[bytes, Operation] = {name.encode(): name for name in get_args(Operation)}
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Where a request goes.
+
+    Attributes:
+        provider: the upstream.
+        url: its address with the client's path and query, as the client escaped them.
+        format: how the body reads, `None` where the request is relayed unread.
+        dialect: the wire format in which to tell the client of an error.
+        asked: the operation that the request itself asks for, `None` where it does not.
+    """
+
+    provider: Provider
+    url: str
+    format: FormatName | None
+    dialect: FormatName
+    asked: Operation | None
+
+
+class Routes:
+    """The providers by name, and the defaults of bare paths."""
+
+    def __init__(self, settings: GatewaySettings) -> None:
+        self._by_name = {provider.name.encode(): provider for provider in settings.providers}
+        self._anthropic = settings.default_anthropic
+        self._openai = settings.default_openai
+
+    def find(self, scope: Scope, headers: RequestHeaders) -> Route:
+        """Find a request's way.
+
+        Raises:
+            Refused: no such provider, no default for a bare path, or an operation that does not exist.
+        """
+        raw_path = scope["raw_path"]
+        asked = _asked(headers)
+        if raw_path.startswith(_PREFIX):
+            name, slash, rest = raw_path[len(_PREFIX) :].partition(b"/")
+            provider, path = self._named(name), slash + rest
+            found = recognise(scope["method"], path.decode("latin-1"))
+        else:
+            path = raw_path
+            found = recognise(scope["method"], path.decode("latin-1"))
+            provider = self._default(found, path, headers)
+        query = scope["query_string"]
+        url = provider.url + path.decode("latin-1") + ("?" + query.decode("latin-1") if query else "")
+        read = found if found in provider.formats else None
+        return Route(provider, url, read, found or _guess(headers, provider), asked)
+
+    def _named(self, name: bytes) -> Provider:
+        provider = self._by_name.get(name)
+        if provider is None:
+            known = ", ".join(sorted(key.decode() for key in self._by_name)) or "none"
+            asked = name[:64].decode("latin-1")
+            raise Refused(
+                404, "unknown_provider", f"coldpress: no provider is called {asked!r}; the settings name: {known}"
+            )
+        return provider
+
+    def _default(self, found: FormatName | None, path: bytes, headers: RequestHeaders) -> Provider:
+        openai = found == "openai_chat" or (found is None and _speaks_openai(path, headers))
+        name = self._openai if openai else self._anthropic
+        provider = self._by_name.get(name.encode()) if name is not None else None
+        if provider is None:
+            key = "openai" if openai else "anthropic"
+            raise Refused(
+                404,
+                "no_provider",
+                f"coldpress: a path without /provider/NAME goes to default_provider.{key}, which names no provider",
+            )
+        return provider
+
+
+def dialect_of(scope: Scope, headers: RequestHeaders) -> FormatName:
+    """The wire format in which to answer a request that has no route."""
+    return recognise(scope["method"], scope["raw_path"].decode("latin-1")) or _guess(headers, None)
+
+
+def _guess(headers: RequestHeaders, provider: Provider | None) -> FormatName:
+    if b"anthropic-version" in headers.noted:
+        return "anthropic"
+    if provider is not None and provider.formats == ("anthropic",):
+        return "anthropic"
+    return "openai_chat"
+
+
+def _speaks_openai(path: bytes, headers: RequestHeaders) -> bool:
+    """Whether a path that both kinds of API have (`/v1/models`, `/v1/files`) is meant for the OpenAI kind."""
+    noted = headers.noted
+    anthropic = b"anthropic-version" in noted or b"anthropic-beta" in noted
+    return path.startswith(b"/v1/") and b"authorization" in noted and not anthropic
+
+
+def _asked(headers: RequestHeaders) -> Operation | None:
+    value = headers.noted.get(OPERATION_HEADER)
+    if value is None:
+        return None
+    operation = _OPERATIONS.get(value.strip().lower())
+    if operation is None:
+        got = value[:64].decode("latin-1")
+        raise Refused(
+            400,
+            "invalid_mode",
+            f"coldpress: header {OPERATION_HEADER.decode()} is {got!r}; use one of {', '.join(get_args(Operation))}",
+        )
+    return operation

@@ -1,0 +1,1 @@
+"""Recorded runs: read them, rebuild their requests, replay them."""

@@ -1,0 +1,319 @@
+"""Keep everything in memory, with the promises and bounds of the file but for surviving the process."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+
+from coldpress.model.edits import Standing
+from coldpress.model.errors import StoreError
+from coldpress.model.identity import EditKey
+from coldpress.model.records import Outcome, Receipt
+from coldpress.stores.addresses import Tombstone, choose, normal
+from coldpress.stores.base import (
+    DAY_SECONDS,
+    DEFAULT_BOUNDS,
+    Bounds,
+    Direction,
+    Kept,
+    LedgerEntry,
+    LineageSummary,
+    RawEvent,
+    Stored,
+    Totals,
+)
+from coldpress.stores.headers import without_secrets
+from coldpress.stores.memory_ledger import ROW_BYTES, MemoryLedger
+from coldpress.stores.originals import decoded, encoded, missing_original, tool_of
+from coldpress.stores.packing import pack, unpack
+
+SWEEP_SHARE = 16
+
+
+@dataclass(slots=True)
+class _Original:
+    packed: bytes
+    text_bytes: int
+    tool: str
+    last_used: float
+
+
+@dataclass(slots=True)
+class _Message:
+    """The decisions for the texts of one message."""
+
+    last_used: float
+    standings: dict[EditKey, Standing] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        return sum(
+            ROW_BYTES + len((s.replacement or "").encode()) + len(s.recipe.encode()) for s in self.standings.values()
+        )
+
+
+class MemoryStore:
+    """A `Store` without a file."""
+
+    def __init__(
+        self,
+        *,
+        bounds: Bounds = DEFAULT_BOUNDS,
+        raw_log: bool = False,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """Begin empty.
+
+        Args:
+            bounds: how much is kept.
+            raw_log: whether `log_event` keeps anything.
+            clock: seconds since the epoch, for the last use of things.
+        """
+        self._bounds = bounds
+        self._raw_log = raw_log
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._closed = False
+        self._originals: dict[str, _Original] = {}
+        self._tombstones: dict[str, Tombstone] = {}
+        self._messages: dict[bytes, _Message] = {}
+        self._ledger = MemoryLedger()
+        self._events: list[tuple[RawEvent, bytes]] = []
+        self._bodies: dict[bytes, bytes] = {}
+        self._sizes: Counter[str] = Counter()
+        self._since_sweep = 0
+        self._unrecorded = 0
+
+    def __enter__(self) -> MemoryStore:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def standing(self, keys: Sequence[EditKey]) -> dict[EditKey, Standing]:
+        """See `Store.standing`."""
+        found: dict[EditKey, Standing] = {}
+        with self._lock:
+            self._require_open()
+            now = self._clock()
+            for key in keys:
+                message = self._messages.get(key.chain)
+                standing = message.standings.get(key) if message else None
+                if message is None or standing is None:
+                    continue
+                found[key] = standing
+                message.last_used = max(message.last_used, now)
+                self._use(standing.original, now)
+        return found
+
+    def durable(self, keys: Sequence[EditKey]) -> Future[None]:
+        """See `Store.durable`; here nothing outlives the process, so this is done at once."""
+        lost = len(set(keys)) - len(self.standing(keys))
+        return _done(StoreError(f"{lost} standing edits are not stored: send the text exact") if lost else None)
+
+    def put(
+        self, originals: Sequence[tuple[str, str]], standings: Sequence[Standing], receipt: Receipt | None
+    ) -> Future[None]:
+        """See `Store.put`."""
+        try:
+            with self._lock:
+                self._put(originals, standings, receipt)
+        except StoreError as error:
+            with self._lock:
+                self._unrecorded += receipt is not None
+            return _done(error)
+        return _done(None)
+
+    def _put(
+        self, originals: Sequence[tuple[str, str]], standings: Sequence[Standing], receipt: Receipt | None
+    ) -> None:
+        self._require_open()
+        now = self._clock()
+        data = {sha: encoded(sha, text)[1] for sha, text in originals}
+        for standing in standings:
+            if standing.original and standing.original not in data and standing.original not in self._originals:
+                raise missing_original(standing)
+        for sha, text in data.items():
+            self._keep_original(sha, text, receipt, now)
+        for standing in standings:
+            message = self._messages.setdefault(standing.key.chain, _Message(now))
+            message.last_used = max(message.last_used, now)
+            before = message.size
+            message.standings.setdefault(standing.key, standing)
+            self._grow("standings", message.size - before)
+        if receipt is not None:
+            self._since_sweep += self._ledger.add_receipt(receipt)
+        self._sweep_when_due()
+
+    def _keep_original(self, sha: str, text: bytes, receipt: Receipt | None, now: float) -> None:
+        if sha in self._originals:
+            self._use(sha, now)
+            return
+        packed = pack(text)
+        self._originals[sha] = _Original(packed, len(text), tool_of(receipt, sha), now)
+        self._tombstones.pop(sha, None)
+        self._grow("originals", len(packed))
+
+    def add_outcome(self, outcome: Outcome) -> None:
+        """See `Store.add_outcome`."""
+        with self._lock:
+            try:
+                self._require_open()
+                self._since_sweep += self._ledger.add_outcome(outcome, self._clock())
+            except StoreError:
+                self._unrecorded += 1
+
+    def log_event(
+        self, request_id: str, at: float, direction: Direction, headers: Sequence[tuple[str, str]], body: bytes
+    ) -> None:
+        """See `Store.log_event`."""
+        if not self._raw_log:
+            return
+        sha = hashlib.sha256(body).digest()
+        with self._lock:
+            if sha not in self._bodies:
+                self._bodies[sha] = pack(body)
+                self._grow("raw", len(self._bodies[sha]))
+            self._events.append((RawEvent(request_id, at, direction, without_secrets(headers), b""), sha))
+            self._grow("raw", ROW_BYTES)
+            self._sweep_when_due()
+
+    def events(self, request_id: str) -> list[RawEvent]:
+        """See `Store.events`."""
+        with self._lock:
+            self._require_open()
+            found = [(event, self._bodies[sha]) for event, sha in self._events if event.request_id == request_id]
+        found.sort(key=lambda pair: pair[0].at)
+        return [
+            RawEvent(event.request_id, event.at, event.direction, event.headers, unpack(packed, what="a logged body"))
+            for event, packed in found
+        ]
+
+    def recall(self, sha: str) -> str:
+        """See `Store.recall`."""
+        digits = normal(sha)
+        with self._lock:
+            self._require_open()
+            stored = [name for name in self._originals if name.startswith(digits)]
+            expired = [stone for name, stone in self._tombstones.items() if name.startswith(digits)]
+            name = choose(digits, stored, expired)
+            packed = self._originals[name].packed
+            self._use(name, self._clock())
+        return decoded(name, packed)
+
+    def receipts(self, *, limit: int, lineage: str | None, before: float | None) -> list[LedgerEntry]:
+        """See `Store.receipts`."""
+        with self._lock:
+            self._require_open()
+            return self._ledger.entries(limit=limit, lineage=lineage, before=before)
+
+    def receipt(self, request_id: str) -> LedgerEntry | None:
+        """See `Store.receipt`."""
+        with self._lock:
+            self._require_open()
+            return self._ledger.entry(request_id)
+
+    def lineages(self, *, limit: int) -> list[LineageSummary]:
+        """See `Store.lineages`."""
+        with self._lock:
+            self._require_open()
+            return self._ledger.lineages(limit=limit)
+
+    def totals(self) -> Totals:
+        """See `Store.totals`."""
+        with self._lock:
+            self._require_open()
+            return self._ledger.totals(self._stored(), unrecorded=self._unrecorded)
+
+    def _stored(self) -> Stored:
+        return Stored(
+            originals=Kept(len(self._originals), self._sizes["originals"]),
+            standings=Kept(sum(len(m.standings) for m in self._messages.values()), self._sizes["standings"]),
+            ledger=Kept(self._ledger.rows, self._ledger.size_bytes),
+            raw=Kept(len(self._events) + len(self._bodies), self._sizes["raw"]),
+            expired=len(self._tombstones),
+        )
+
+    def sweep(self, now: float) -> None:
+        """See `Store.sweep`."""
+        with self._lock:
+            self._require_open()
+            self._since_sweep = 0
+            self._sweep_originals(now)
+            self._sweep_standings(now)
+            self._ledger.sweep(now, self._bounds)
+            self._sweep_raw(now)
+
+    def _sweep_originals(self, now: float) -> None:
+        cutoff = now - self._bounds.originals_days * DAY_SECONDS
+        for sha, original in sorted(self._originals.items(), key=lambda item: item[1].last_used):
+            if original.last_used >= cutoff and self._sizes["originals"] <= self._bounds.originals_bytes:
+                break
+            del self._originals[sha]
+            self._sizes["originals"] -= len(original.packed)
+            self._tombstones[sha] = Tombstone(sha, now, original.tool, original.text_bytes)
+        for sha in list(self._tombstones)[: max(0, len(self._tombstones) - self._bounds.tombstones)]:
+            del self._tombstones[sha]
+
+    def _sweep_standings(self, now: float) -> None:
+        cutoff = now - self._bounds.standings_days * DAY_SECONDS
+        for chain, message in sorted(self._messages.items(), key=lambda item: (item[1].last_used, item[0])):
+            if message.last_used >= cutoff and self._sizes["standings"] <= self._bounds.standings_bytes:
+                break
+            del self._messages[chain]
+            self._sizes["standings"] -= message.size
+
+    def _sweep_raw(self, now: float) -> None:
+        cutoff = now - self._bounds.raw_days * DAY_SECONDS
+        self._events.sort(key=lambda pair: pair[0].at)
+        held = Counter(sha for _, sha in self._events)
+        removed = 0
+        for event, sha in self._events:
+            if event.at >= cutoff and self._sizes["raw"] <= self._bounds.raw_bytes:
+                break
+            removed += 1
+            held[sha] -= 1
+            self._sizes["raw"] -= ROW_BYTES + (0 if held[sha] else len(self._bodies.pop(sha)))
+        del self._events[:removed]
+
+    def flush(self) -> None:
+        """See `Store.flush`; here nothing ever waits."""
+
+    def close(self) -> None:
+        """See `Store.close`."""
+        with self._lock:
+            self._closed = True
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise StoreError("the store in memory is closed: make a new one")
+
+    def _use(self, sha: str, now: float) -> None:
+        original = self._originals.get(sha)
+        if original is not None:
+            original.last_used = max(original.last_used, now)
+
+    def _grow(self, part: str, size: int) -> None:
+        self._sizes[part] += size
+        self._since_sweep += size
+
+    def _sweep_when_due(self) -> None:
+        bounds = self._bounds
+        smallest = min(bounds.originals_bytes, bounds.standings_bytes, bounds.ledger_bytes, bounds.raw_bytes)
+        if self._since_sweep > smallest // SWEEP_SHARE:
+            self.sweep(self._clock())
+
+
+def _done(error: StoreError | None) -> Future[None]:
+    future: Future[None] = Future()
+    future.set_running_or_notify_cancel()
+    if error is None:
+        future.set_result(None)
+    else:
+        future.set_exception(error)
+    return future

@@ -1,0 +1,230 @@
+"""Keep everything in one SQLite file: one thread writes, any thread reads.
+
+Write-ahead log with full syncs: what a future calls done survives a crash of the process and of the machine.
+Several processes may use one file; the first decision for a text wins, whoever made it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+import coldpress.stores.sqlite_reads as reads
+from coldpress.model.edits import Standing
+from coldpress.model.errors import StoreError
+from coldpress.model.identity import EditKey
+from coldpress.model.records import Outcome, Receipt
+from coldpress.stores.addresses import choose, normal, span
+from coldpress.stores.base import DEFAULT_BOUNDS, MIB, Bounds, Direction, LedgerEntry, LineageSummary, RawEvent, Totals
+from coldpress.stores.headers import without_secrets
+from coldpress.stores.queued import Queued
+from coldpress.stores.recent import TOUCH_SECONDS, RecentStandings
+from coldpress.stores.sqlite_jobs import EventJob, FlushJob, OutcomeJob, TouchJob
+from coldpress.stores.sqlite_pool import ReadPool
+from coldpress.stores.sqlite_put import PutJob
+from coldpress.stores.sqlite_schema import open_file
+from coldpress.stores.sqlite_writer import Writer
+
+
+class SqliteStore:
+    """A `Store` in a file."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        bounds: Bounds = DEFAULT_BOUNDS,
+        raw_log: bool = False,
+        must_exist: bool = False,
+        cache_bytes: int = 64 * MIB,
+        queue_bytes: int = 256 * MIB,
+        busy_seconds: float = 5.0,
+        most_file_bytes: int | None = None,
+        clock: Callable[[], float] = time.time,
+        on_commit: Callable[[int], None] | None = None,
+    ) -> None:
+        """Open the file; make it, and its folders, where it is missing.
+
+        Args:
+            path: the database file. Two more files stand beside it while it is open.
+            bounds: how much is kept.
+            raw_log: whether `log_event` keeps anything.
+            must_exist: refuse to make a new file, for a reader who would find nothing in it.
+            cache_bytes: memory for recently used standing edits.
+            queue_bytes: memory for what waits to be written; what does not fit is refused.
+            busy_seconds: how long to wait for another process that writes.
+            most_file_bytes: never let the file grow beyond this; a write that would fails like a full disk.
+            clock: seconds since the epoch, for the last use of things.
+            on_commit: called in the writer's thread after each commit with the number of jobs in it.
+
+        Raises:
+            StoreError: the file is missing, not ours, from a newer version, or cannot be used.
+        """
+        path = path.expanduser().absolute()
+        if must_exist and not path.exists():
+            raise StoreError(f"there is no store at {path}; name the file that the gateway writes to")
+        connection = open_file(path, busy_seconds=busy_seconds)
+        if most_file_bytes is not None:
+            page_bytes = int(connection.execute("PRAGMA page_size").fetchone()[0])
+            connection.execute(f"PRAGMA max_page_count={max(1, most_file_bytes // page_bytes)}")
+        self._path = path
+        self._raw_log = raw_log
+        self._clock = clock
+        self._recent = RecentStandings(cache_bytes)
+        self._queued = Queued()
+        self._pool = ReadPool(path, busy_seconds=busy_seconds)
+        self._unrecorded = 0
+        self._unrecorded_lock = threading.Lock()
+        self._writer = Writer(
+            connection,
+            path,
+            bounds,
+            clock=clock,
+            queue_bytes=queue_bytes,
+            on_commit=on_commit,
+            on_swept=self._recent.forget,
+        )
+        self._writer.start()
+
+    def __enter__(self) -> SqliteStore:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def standing(self, keys: Sequence[EditKey]) -> dict[EditKey, Standing]:
+        """See `Store.standing`."""
+        now = self._clock()
+        hits = self._recent.look_up(keys, now=now)
+        stale = list(hits.stale)
+        found = dict(hits.found)
+        if hits.missing:
+            # In this order: a decision that is committed in between has left the queue, and is in the file.
+            found |= self._queued.standings(hits.missing)
+            wanted = set(hits.missing)
+            with self._reading() as connection:
+                rows = reads.standings(connection, dict.fromkeys(key.chain for key in hits.missing))
+            self._recent.add([standing for standing, _ in rows], used=now)
+            # The file was first, whatever is queued.
+            found |= {standing.key: standing for standing, _ in rows if standing.key in wanted}
+            stale += [standing for standing, used in rows if now - used > TOUCH_SECONDS]
+        if stale:
+            self._writer.submit(TouchJob(stale, (), now))
+        return found
+
+    def durable(self, keys: Sequence[EditKey]) -> Future[None]:
+        """See `Store.durable`."""
+        waiting = self._queued.waiting(keys)
+        missing = [key for key in keys if key not in waiting.keys]
+        if missing and (lost := set(missing).difference(self.standing(missing))):
+            future: Future[None] = Future()
+            future.set_exception(
+                StoreError(f"store {self._path}: {len(lost)} standing edits could not be stored: send the text exact")
+            )
+            return future
+        return waiting.all_done()
+
+    def put(
+        self, originals: Sequence[tuple[str, str]], standings: Sequence[Standing], receipt: Receipt | None
+    ) -> Future[None]:
+        """See `Store.put`."""
+        future: Future[None] = Future()
+        future.set_running_or_notify_cancel()
+        job = PutJob(tuple(originals), tuple(standings), receipt, self._clock(), self._settled, future)
+        self._queued.add(job.originals, job.standings, future)
+        self._writer.submit(job)
+        return future
+
+    def _settled(self, job: PutJob, error: StoreError | None) -> None:
+        # Remembered before it leaves the queue, so that a reader always finds it in one of the two.
+        if error is None:
+            self._recent.add(job.kept, used=job.now)
+        elif job.receipt is not None:
+            self._lost()
+        self._queued.remove(job.originals, job.standings, job.future)
+
+    def add_outcome(self, outcome: Outcome) -> None:
+        """See `Store.add_outcome`."""
+        self._writer.submit(OutcomeJob(outcome, self._clock(), self._lost))
+
+    def log_event(
+        self, request_id: str, at: float, direction: Direction, headers: Sequence[tuple[str, str]], body: bytes
+    ) -> None:
+        """See `Store.log_event`."""
+        if self._raw_log:
+            event = RawEvent(request_id, at, direction, without_secrets(headers), body)
+            self._writer.submit(EventJob(event, self._lost))
+
+    def events(self, request_id: str) -> list[RawEvent]:
+        """See `Store.events`."""
+        with self._reading() as connection:
+            return reads.events(connection, request_id)
+
+    def recall(self, sha: str) -> str:
+        """See `Store.recall`."""
+        digits = normal(sha)
+        queued = self._queued.originals(digits)
+        with self._reading() as connection:
+            stored, expired = reads.matches(connection, *span(digits))
+            name = choose(digits, [*stored, *queued], expired)
+            if name in queued:
+                return queued[name]
+            text, used = reads.original(connection, name)
+        now = self._clock()
+        if now - used > TOUCH_SECONDS:
+            self._writer.submit(TouchJob((), (name,), now))
+        return text
+
+    def receipts(self, *, limit: int, lineage: str | None, before: float | None) -> list[LedgerEntry]:
+        """See `Store.receipts`."""
+        with self._reading() as connection:
+            return reads.entries(connection, limit=limit, lineage=lineage, before=before)
+
+    def receipt(self, request_id: str) -> LedgerEntry | None:
+        """See `Store.receipt`."""
+        with self._reading() as connection:
+            return reads.entry(connection, request_id)
+
+    def lineages(self, *, limit: int) -> list[LineageSummary]:
+        """See `Store.lineages`."""
+        with self._reading() as connection:
+            return reads.lineages(connection, limit=limit)
+
+    def totals(self) -> Totals:
+        """See `Store.totals`."""
+        with self._reading() as connection:
+            return reads.totals(connection, unrecorded=self._unrecorded)
+
+    def sweep(self, now: float) -> None:
+        """See `Store.sweep`."""
+        self._writer.sweep(now).result()
+
+    def flush(self) -> None:
+        """See `Store.flush`."""
+        future: Future[None] = Future()
+        self._writer.submit(FlushJob(future))
+        future.result()
+
+    def close(self) -> None:
+        """See `Store.close`."""
+        self._writer.close()
+        self._pool.close()
+
+    def _lost(self) -> None:
+        with self._unrecorded_lock:
+            self._unrecorded += 1
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        try:
+            with self._pool.reading() as connection:
+                yield connection
+        except msgspec.MsgspecError as error:
+            raise reads.damaged(error) from error

@@ -1,0 +1,167 @@
+"""What the writer can be asked to write: each job is checked alone, written with others, then told how it went."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+
+import msgspec
+
+from coldpress.model.edits import Standing
+from coldpress.model.errors import StoreError
+from coldpress.model.records import Outcome
+from coldpress.stores.base import RawEvent
+from coldpress.stores.packing import pack
+from coldpress.stores.tally import tokens_of
+
+# What a row takes beside its texts: columns, indexes, page slack.
+OUTCOME_ROW_BYTES = 150
+EVENT_ROW_BYTES = 150
+
+
+class Job:
+    """One piece of work for the writer thread. By itself it has nothing to check, to write or to tell."""
+
+    @property
+    def urgent(self) -> bool:
+        """Whether somebody waits for it."""
+        return False
+
+    @property
+    def queued_bytes(self) -> int:
+        """Memory it holds while it waits."""
+        return 500
+
+    def check(self) -> None:
+        """Refuse what cannot be stored, before a transaction begins. Raises `StoreError`."""
+
+    def write(self, connection: sqlite3.Connection) -> int:
+        """Write inside a transaction; return the bytes added, as bounds count them."""
+        return 0
+
+    def settle(self, error: StoreError | None) -> None:
+        """Hear that it is durable, or why it is not."""
+
+
+@dataclass(slots=True, eq=False)
+class OutcomeJob(Job):
+    """How a request ended. Nobody waits; `lost` hears of a failure."""
+
+    outcome: Outcome
+    now: float
+    lost: Callable[[], None]
+
+    def check(self) -> None:
+        """Refuse counts that no reply can hold."""
+        tokens_of(self.outcome)
+
+    def write(self, connection: sqlite3.Connection) -> int:
+        """Write it; the first outcome of a request stays."""
+        outcome = self.outcome
+        row = connection.execute(
+            "INSERT OR IGNORE INTO outcomes VALUES(NULL,?,?,?,?,?,?,?,?,?,?,?,?)",
+            (
+                outcome.request_id,
+                self.now,
+                outcome.status,
+                outcome.ended,
+                outcome.duration_seconds,
+                *tokens_of(outcome),
+                OUTCOME_ROW_BYTES,
+            ),
+        )
+        return OUTCOME_ROW_BYTES if row.rowcount else 0
+
+    def settle(self, error: StoreError | None) -> None:
+        """Count what is lost."""
+        if error is not None:
+            self.lost()
+
+
+@dataclass(slots=True, eq=False)
+class EventJob(Job):
+    """One raw event, secrets already removed. Nobody waits; `lost` hears of a failure."""
+
+    event: RawEvent
+    lost: Callable[[], None]
+
+    @property
+    def queued_bytes(self) -> int:
+        """Memory it holds while it waits."""
+        return 500 + len(self.event.body)
+
+    def write(self, connection: sqlite3.Connection) -> int:
+        """Write the event, and its body where that is new."""
+        event, sha = self.event, hashlib.sha256(self.event.body).digest()
+        known = connection.execute("SELECT id FROM raw_bodies WHERE sha = ?", (sha,)).fetchone()
+        added = 0
+        if known is None:
+            packed = pack(event.body)
+            added = len(packed)
+            body = connection.execute("INSERT INTO raw_bodies VALUES(NULL,?,?,?)", (sha, packed, added)).lastrowid
+        else:
+            body = int(known[0])
+        headers = msgspec.json.encode(event.headers).decode()
+        size = EVENT_ROW_BYTES + len(headers)
+        connection.execute(
+            "INSERT INTO raw_events VALUES(NULL,?,?,?,?,?,?)",
+            (event.request_id, event.at, event.direction, headers, body, size),
+        )
+        return added + size
+
+    def settle(self, error: StoreError | None) -> None:
+        """Count what is lost."""
+        if error is not None:
+            self.lost()
+
+
+@dataclass(slots=True, eq=False)
+class TouchJob(Job):
+    """Note that decisions and their originals are in use. Losing it costs nothing but an earlier expiry."""
+
+    standings: Sequence[Standing]
+    shas: Sequence[str]
+    now: float
+
+    @property
+    def queued_bytes(self) -> int:
+        """Memory it holds while it waits."""
+        return 200 * (len(self.standings) + len(self.shas))
+
+    def write(self, connection: sqlite3.Connection) -> int:
+        """Move the last use on."""
+        chains = {standing.key.chain for standing in self.standings}
+        originals = {standing.original for standing in self.standings if standing.original} | set(self.shas)
+        connection.executemany(
+            "UPDATE chains SET last_used = max(last_used, ?) WHERE chain = ?",
+            [(self.now, chain) for chain in sorted(chains)],
+        )
+        connection.executemany(
+            "UPDATE originals SET last_used = max(last_used, ?) WHERE sha = ?",
+            [(self.now, bytes.fromhex(sha)) for sha in sorted(originals)],
+        )
+        return 0
+
+
+@dataclass(slots=True, eq=False)
+class FlushJob(Job):
+    """Nothing to write: its turn comes when all before it is done."""
+
+    future: Future[None]
+
+    @property
+    def urgent(self) -> bool:
+        """Somebody waits."""
+        return True
+
+    @property
+    def queued_bytes(self) -> int:
+        """None: it always finds room."""
+        return 0
+
+    def settle(self, error: StoreError | None) -> None:
+        """Its turn has come."""
+        self.future.set_result(None)

@@ -1,0 +1,48 @@
+"""Test agents and gateways without a provider: a strict scripted upstream for both wire formats."""
+
+from coldpress.testing.exchange import Exchange, ReceivedRequest
+from coldpress.testing.provider import Rules
+from coldpress.testing.script import (
+    Asked,
+    BreakOff,
+    Call,
+    Delivery,
+    Disconnect,
+    ErrorEvent,
+    Fault,
+    HttpError,
+    Part,
+    Read,
+    Say,
+    Script,
+    Shell,
+    Think,
+    Turn,
+    task,
+)
+from coldpress.testing.server import closed_port_url
+from coldpress.testing.upstream import StrictUpstream
+
+__all__ = [
+    "Asked",
+    "BreakOff",
+    "Call",
+    "Delivery",
+    "Disconnect",
+    "ErrorEvent",
+    "Exchange",
+    "Fault",
+    "HttpError",
+    "Part",
+    "Read",
+    "ReceivedRequest",
+    "Rules",
+    "Say",
+    "Script",
+    "Shell",
+    "StrictUpstream",
+    "Think",
+    "Turn",
+    "closed_port_url",
+    "task",
+]

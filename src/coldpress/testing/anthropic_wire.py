@@ -1,0 +1,137 @@
+"""Write a scripted turn as a Messages answer: one JSON document, or the events of a stream."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from coldpress.measure.tokens import estimate
+from coldpress.model.usage import Usage
+from coldpress.testing.jsonview import as_object, as_text
+from coldpress.testing.script import Call, Part, Say, StopReason, Think
+from coldpress.testing.thinking import ThinkingLedger, ThinkingVerdict
+
+_DELTA_CHARS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A finished answer. `transformations` is `None` where the client did not ask to see them."""
+
+    id: str
+    model: str
+    content: tuple[Mapping[str, object], ...]
+    stop_reason: StopReason
+    usage: Usage
+    transformations: Sequence[Mapping[str, str]] | None
+
+
+def build_content(
+    parts: Sequence[Part], *, number: int, body: Mapping[str, object], verdict: ThinkingVerdict, ledger: ThinkingLedger
+) -> tuple[Mapping[str, object], ...]:
+    """Make the content blocks, with signatures and with ids that depend on the request's number only.
+
+    Thinking is left out where the request does not ask for it, and has no text where it asks for `display: "omitted"`.
+    """
+    thinking = as_object(body.get("thinking"))
+    blocks: list[Mapping[str, object]] = []
+    for place, part in enumerate(parts):
+        match part:
+            case Say(text):
+                blocks.append({"type": "text", "text": text})
+            case Think(text) if thinking.get("type") in ("enabled", "adaptive"):
+                shown = "" if thinking.get("display") == "omitted" else text
+                blocks.append({"type": "thinking", "thinking": shown, "signature": ledger.sign(text, verdict.prefix)})
+            case Call(tool, arguments):
+                identifier = f"toolu_{number:08d}_{place:02d}"
+                blocks.append({"type": "tool_use", "id": identifier, "name": tool, "input": dict(arguments)})
+            case _:
+                continue
+    ledger.remember(blocks)
+    return tuple(blocks)
+
+
+def messages_output_tokens(content: Sequence[Mapping[str, object]]) -> int:
+    """Tokens of an answer."""
+    return sum(
+        estimate(as_text(b.get("text")) or as_text(b.get("thinking")) or json.dumps(b.get("input", "")))
+        for b in content
+    )
+
+
+def usage_fields(usage: Usage) -> dict[str, object]:
+    """Write usage the Anthropic way: buckets that add up, with the writes split by lifetime."""
+    short, long = usage.write_short or 0, usage.write_long or 0
+    return {
+        "input_tokens": usage.fresh,
+        "cache_creation_input_tokens": short + long,
+        "cache_read_input_tokens": usage.read,
+        "cache_creation": {"ephemeral_5m_input_tokens": short, "ephemeral_1h_input_tokens": long},
+        "output_tokens": usage.output,
+        "service_tier": "standard",
+    }
+
+
+def messages_document(answer: Answer, *, omit_usage: bool) -> dict[str, object]:
+    """Write the answer as one JSON document."""
+    return {
+        **_envelope(answer, content=list(answer.content), stop_reason=answer.stop_reason),
+        **({} if omit_usage else {"usage": usage_fields(answer.usage)}),
+    }
+
+
+def messages_events(answer: Answer, *, omit_usage: bool) -> list[tuple[str, dict[str, object]]]:
+    """Write the answer as named stream events, in order."""
+    opening = _envelope(answer, content=[], stop_reason=None)
+    if not omit_usage:
+        opening["usage"] = {**usage_fields(answer.usage), "output_tokens": 1}
+    listed = [_event("message_start", message=opening), _event("ping")]
+    for index, block in enumerate(answer.content):
+        start, deltas = _block_stream(block)
+        listed.append(_event("content_block_start", index=index, content_block=start))
+        listed += [_event("content_block_delta", index=index, delta=delta) for delta in deltas]
+        listed.append(_event("content_block_stop", index=index))
+    closing: dict[str, object] = {"delta": {"stop_reason": answer.stop_reason, "stop_sequence": None}}
+    if not omit_usage:
+        closing["usage"] = {k: v for k, v in usage_fields(answer.usage).items() if k.endswith("_tokens")}
+    return [*listed, _event("message_delta", **closing), _event("message_stop")]
+
+
+def _envelope(answer: Answer, *, content: list[Mapping[str, object]], stop_reason: str | None) -> dict[str, object]:
+    envelope: dict[str, object] = {
+        "id": answer.id,
+        "type": "message",
+        "role": "assistant",
+        "model": answer.model,
+        "content": content,
+        "stop_reason": stop_reason,
+        "stop_sequence": None,
+    }
+    if answer.transformations is not None:
+        envelope["input_transformations"] = list(answer.transformations)
+    return envelope
+
+
+def _event(name: str, **fields: object) -> tuple[str, dict[str, object]]:
+    return name, {"type": name, **fields}
+
+
+def _block_stream(block: Mapping[str, object]) -> tuple[dict[str, object], list[dict[str, object]]]:
+    """Give the block a stream opens with, and the deltas that fill it."""
+    match block.get("type"):
+        case "text":
+            pieces = _cut(as_text(block.get("text")))
+            return {**block, "text": ""}, [{"type": "text_delta", "text": piece} for piece in pieces]
+        case "thinking":
+            pieces = _cut(as_text(block.get("thinking")))
+            deltas: list[dict[str, object]] = [{"type": "thinking_delta", "thinking": piece} for piece in pieces]
+            deltas.append({"type": "signature_delta", "signature": block.get("signature")})
+            return {**block, "thinking": "", "signature": ""}, deltas
+        case _:
+            pieces = ["", *_cut(json.dumps(block.get("input"), ensure_ascii=False))]
+            return {**block, "input": {}}, [{"type": "input_json_delta", "partial_json": piece} for piece in pieces]
+
+
+def _cut(text: str) -> list[str]:
+    return [text[start : start + _DELTA_CHARS] for start in range(0, len(text), _DELTA_CHARS)]

@@ -1,0 +1,87 @@
+"""Turn an intent (run this, read that) into a call of whichever tool a client offers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from coldpress.testing.jsonview import as_array, as_object, as_text, objects
+from coldpress.testing.script import Call, Part, Read, Shell
+
+_SHELLS = (
+    "bash",
+    "shell",
+    "shell_command",
+    "exec_command",
+    "local_shell",
+    "run_shell_command",
+    "run_command",
+    "execute",
+)
+_READERS = ("read", "read_file", "view", "view_file", "cat")
+_COMMAND_ARGUMENTS = ("command", "cmd", "script")
+_PATH_ARGUMENTS = ("file_path", "filePath", "path", "absolute_path", "filename")
+_FILLERS: Mapping[str, object] = {"boolean": False, "integer": 1, "number": 1, "array": [], "object": {}}
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """One tool of a request: its name as sent, and the JSON schema of its arguments."""
+
+    name: str
+    schema: Mapping[str, object]
+
+
+def offered_tools(body: Mapping[str, object]) -> tuple[Offered, ...]:
+    """List the tools of a request on either wire that take JSON arguments."""
+    found = []
+    for tool in objects(body.get("tools")):
+        function = as_object(tool.get("function")) or tool
+        schema = as_object(function.get("input_schema")) or as_object(function.get("parameters"))
+        if name := as_text(function.get("name")):
+            found.append(Offered(name, schema))
+    return tuple(found)
+
+
+def resolve(part: Part, tools: Sequence[Offered]) -> Part:
+    """Give the call that a `Shell` or `Read` means to this client; any other part as it is.
+
+    Raises:
+        LookupError: the client offers no tool that could do it.
+    """
+    match part:
+        case Shell(command):
+            return _shell_call(command, tools)
+        case Read(path):
+            if (reader := _pick(_READERS, tools)) is not None:
+                return Call(reader.name, _fill(reader, _PATH_ARGUMENTS, path))
+            return _shell_call(f"cat {path}", tools)
+        case _:
+            return part
+
+
+def _shell_call(command: str, tools: Sequence[Offered]) -> Call:
+    shell = _pick(_SHELLS, tools)
+    if shell is None:
+        names = ", ".join(tool.name for tool in tools) or "none"
+        raise LookupError(f"the client offers no shell tool to run {command!r}; it offers: {names}")
+    return Call(shell.name, _fill(shell, _COMMAND_ARGUMENTS, command))
+
+
+def _pick(wanted: Sequence[str], tools: Sequence[Offered]) -> Offered | None:
+    by_name = {tool.name.lower(): tool for tool in reversed(tools)}
+    return next((by_name[name] for name in wanted if name in by_name), None)
+
+
+def _fill(tool: Offered, names: Sequence[str], value: str) -> dict[str, object]:
+    """Put the value under the argument the schema knows, and something harmless into every other required one."""
+    properties = as_object(tool.schema.get("properties"))
+    name = next((name for name in names if name in properties), names[0])
+    listed = as_object(properties.get(name)).get("type") == "array"
+    arguments: dict[str, object] = {name: ["bash", "-lc", value] if listed else value}
+    for required in as_array(tool.schema.get("required")):
+        if isinstance(required, str) and required not in arguments:
+            kind = as_text(as_object(properties.get(required)).get("type"))
+            choices = as_array(as_object(properties.get(required)).get("enum"))
+            arguments[required] = choices[0] if choices else _FILLERS.get(kind, "part of the task")
+    return arguments

@@ -1,0 +1,88 @@
+"""Receipts, outcomes and decisions to put into stores."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+from coldpress.model.edits import Standing
+from coldpress.model.identity import EditKey, original_sha
+from coldpress.model.records import Line, Operation, Outcome, Reason, Receipt
+from coldpress.model.usage import Usage
+
+NOON = 1_800_000_000.0
+DAY = 86_400.0
+
+
+class Clock:
+    """A clock that stands still until it is told to move."""
+
+    def __init__(self, now: float = NOON) -> None:
+        self.now = now
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def key(name: str, block: int = 0, part: int = 0) -> EditKey:
+    return EditKey(hashlib.sha256(name.encode()).digest(), block, part)
+
+
+def noise(seed: str, size_bytes: int) -> str:
+    """Text that does not compress to less than half, the same for the same seed."""
+    blocks = (hashlib.sha256(f"{seed}/{i}".encode()).hexdigest() for i in range(size_bytes // 64 + 1))
+    return "".join(blocks)[:size_bytes]
+
+
+def pressed(name: str, text: str, view: str = "view") -> tuple[tuple[str, str], Standing]:
+    """An original and the decision to show `view` in its place."""
+    sha = original_sha(text)
+    return (sha, text), Standing(key(name), view, "deterministic", sha)
+
+
+def line(tool: str = "Bash", *, reason: Reason = "pressed", original: str = "", tokens: bool = True) -> Line:
+    return Line(
+        tool,
+        "shell",
+        "deterministic",
+        reason,
+        "kind:shell",
+        original,
+        bytes_before=1000,
+        bytes_after=400,
+        tokens_before=250 if tokens else None,
+        tokens_after=100 if tokens else None,
+    )
+
+
+def receipt(
+    request_id: str,
+    *,
+    at: float = NOON,
+    lineage: str = "lineage-1",
+    session: str | None = None,
+    operation: Operation = "press",
+    lines: Sequence[Line] = (),
+    reused: int = 0,
+) -> Receipt:
+    return Receipt(
+        request_id=request_id,
+        received_at=at,
+        provider="anthropic",
+        format="anthropic",
+        model="some-model",
+        lineage=lineage,
+        harness_session=session,
+        operation=operation,
+        messages=3,
+        body_bytes=5000,
+        sent_bytes=4000,
+        lines=tuple(lines),
+        reused=reused,
+        reused_bytes_saved=reused * 600,
+        notes=("head_changed",),
+    )
+
+
+def outcome(request_id: str, usage: Usage | None = None, *, status: int | None = 200) -> Outcome:
+    return Outcome(request_id, status, "complete", 1.5, usage or Usage())
