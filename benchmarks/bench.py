@@ -7,13 +7,13 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import procs
 from bodies import Format, Tail, body_file, turns_file
 from load import Programs, Upstream
-from rows import Book, Case, Cell, Mode, Primed, Skipped, Started
+from rows import Book, Case, Cell, Primed, Skipped, Started
 from targets import TARGETS, Place, Target
 
 WORLDS = {"instant": (0, 0), "paced": (0, 1000), "provider": (100, 0)}
@@ -37,7 +37,7 @@ class Bench:
     targets: dict[str, Target] = field(default_factory=dict)
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
     primed: set[tuple[str, Format, str]] = field(default_factory=set)
-    one_request_ms: dict[tuple[str, Format, str, Mode], float] = field(default_factory=dict)
+    one_request_ms: dict[tuple[str, Case], float] = field(default_factory=dict)
 
     def pid(self, target: Target) -> int:
         """The process whose tree is measured; for `direct` that is the upstream."""
@@ -85,7 +85,7 @@ class Bench:
         exact = (sent.last_bytes, sent.last_hash) == (got.last_bytes, got.last_hash)
         row = Primed(target.name, fmt, size, requests, round(seconds, 2), sent.last_bytes, got.last_bytes, exact)
         self.book.write(row)
-        if target.remembers and exact and size != "4k":
+        if target.remembers and exact:
             say(f"WARNING: {target.name} forwards the {size} {fmt} conversation unchanged: nothing is pressed")
 
     def cell(self, target: Target, case: Case, number: int) -> Cell | None:
@@ -114,7 +114,7 @@ class Bench:
         )
         spent, got = procs.used(pid) - before, self.upstream.counts()
         if case.connections == 1 and load.n:
-            self.one_request_ms.setdefault((target.name, case.format, case.size, case.mode), load.p50)
+            self.one_request_ms.setdefault((target.name, case), load.p50)
         cell = Cell(
             target=target.name,
             round=number,
@@ -137,7 +137,7 @@ class Bench:
         A single-threaded gateway needs `connections` times its time for one request to answer each connection once. A
         cell past the patience is skipped; one past a sixth of it runs in the first round only.
         """
-        one = self.one_request_ms.get((target.name, case.format, case.size, case.mode))
+        one = self._alone_ms(target, case)
         if one is None or case.connections == 1:
             return ""
         needed = one / 1000 * case.connections * (1 if self._slow(target, case) else 2)
@@ -146,8 +146,11 @@ class Bench:
         return "slow; measured in the first round only" if number and needed > self.patience_seconds / 6 else ""
 
     def _slow(self, target: Target, case: Case) -> bool:
-        one = self.one_request_ms.get((target.name, case.format, case.size, case.mode), 0)
-        return one * case.connections > 3000
+        return (self._alone_ms(target, case) or 0) * case.connections > 3000
+
+    def _alone_ms(self, target: Target, case: Case) -> float | None:
+        """How long one request takes with one connection, where that has been measured."""
+        return self.one_request_ms.get((target.name, replace(case, connections=1)))
 
 
 @contextmanager

@@ -98,8 +98,8 @@ def tools(count: int) -> list[dict[str, object]]:
 def turns(room: int) -> Iterator[Turn]:
     """Make turns until their messages hold about `room` bytes."""
     agent, spent, number = Agent(random.Random(SEED)), 0, 0
-    if room < 4096:  # a whole small body: one coloured test log among small results
-        yield Turn(0, "I will run the tests first.", (agent.test_log(room // 2),))
+    if room < 4096:  # a small body has one log that can be pressed at all, by its overwritten progress lines
+        yield Turn(0, "I will build it first.", (agent.build_log(room // 2),))
         spent, number = room // 2 + 500, 1
     while spent < room:
         (parallel,) = agent.random.choices((1, 2, 3), (0.8, 0.14, 0.06))

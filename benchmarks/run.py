@@ -11,6 +11,7 @@ import shutil
 import signal
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import about
@@ -39,14 +40,14 @@ def read_options() -> argparse.Namespace:
     add("--special", type=names, default=list(special.SPECIAL), help=f"{', '.join(special.SPECIAL)}, or none")
     add("--no-table", action="store_true", help="only the special runs")
     add("--targets", type=names, default=list(DEFAULT), help=f"of {', '.join(TARGETS)}")
-    add("--formats", type=names, help=f"instead of the preset's; of {', '.join(bodies.FORMATS)}")
-    add("--sizes", type=names, help=f"instead of the preset's; of {', '.join(bodies.SIZES)}")
-    add("--modes", type=names, help=f"instead of the preset's; of {', '.join(matrix.BOTH_MODES)}")
-    add("--turns", type=names, help=f"instead of the preset's; of {', '.join(TURNS)}")
-    add("--connections", type=names, help="instead of the preset's")
+    add("--formats", type=names, help=f"of {', '.join(bodies.FORMATS)}; this and the next four replace the preset")
+    add("--sizes", type=names, help=f"of {', '.join(bodies.SIZES)}")
+    add("--modes", type=names, help=f"of {', '.join(matrix.BOTH_MODES)}")
+    add("--turns", type=names, help=f"of {', '.join(TURNS)}")
+    add("--connections", type=names, help="such as 1,8,32")
     add("--rounds", type=int, help="instead of the preset's")
     add("--seconds", type=float, default=1.0, help="a cell at most, unless slow (default: %(default)s)")
-    add("--requests", type=int, default=400, help="a cell at most (default: %(default)s)")
+    add("--requests", type=int, default=5000, help="a cell at most (default: %(default)s)")
     add("--patience", type=float, default=60, help="skip cells that need more seconds (default: %(default)s)")
     add("--work", type=Path, default=setup.default_work(), help="folder of setup.py (default: %(default)s)")
     add("--port", type=int, default=19000, help="first of 16 ports on 127.0.0.1 (default: %(default)s)")
@@ -69,17 +70,21 @@ def read_options() -> argparse.Namespace:
 
 
 def blocks(options: argparse.Namespace) -> list[matrix.Block]:
-    """Take the preset's blocks, narrowed by what the command line names."""
+    """Take the preset's blocks, or one made of what the command line names."""
+    named = [options.formats, options.sizes, options.modes, options.turns, options.connections]
+    if not any(named):
+        preset = matrix.PRESETS[options.preset]
+        return [replace(block, rounds=options.rounds or block.rounds) for block in preset]
+    counts = [int(count) for count in options.connections or ("1",)]
     return [
         matrix.Block(
-            formats=tuple(options.formats or block.formats),
-            sizes=tuple(options.sizes or block.sizes),
-            modes=tuple(options.modes or block.modes),
-            turns=tuple(options.turns or block.turns),
-            connections=tuple(int(c) for c in options.connections or block.connections),
-            rounds=options.rounds or block.rounds,
+            formats=tuple(options.formats or ("chat",)),
+            sizes=tuple(options.sizes or matrix.ALL_SIZES),
+            modes=tuple(options.modes or ("json",)),
+            turns=tuple(options.turns or ("warm",)),
+            connections=tuple(counts),
+            rounds=options.rounds or 2,
         )
-        for block in matrix.PRESETS[options.preset]
     ]
 
 
@@ -101,9 +106,7 @@ def main() -> None:
     written = bodies.write_all(options.work / "bodies")
     book, place = Book(options.out), Place(options.work, options.port, options.coldpress)
     book.write(
-        Setup(
-            time.strftime("%Y-%m-%d"), about.machine(), about.software(options.work), described(options), written
-        )
+        Setup(time.strftime("%Y-%m-%d"), about.machine(), about.software(options.work), described(options), written)
     )
     wanted = [name for name in options.special if name != "none"]
     with running(

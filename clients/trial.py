@@ -158,11 +158,8 @@ def _judge(client: Client, folder: Path, exchanges: Sequence[Exchange], ended: s
         line["original"] for entry in entries for line in _lines(entry) if line["reason"] in ("pressed", "restored")
     ]
     recalled = [text for sha in originals if (text := _recalled(folder, str(sha))) is not None]
-    log = build_log(client).encode()
-    # Clients trim what a command prints at its end, and JSON-minded ones wrap it.
-    log_recalled = any(
-        log.strip() in text or json.dumps(log.decode().strip())[1:-1].encode() in text for text in recalled
-    )
+    log = build_log(client).strip()
+    log_recalled = any(_holds(text.decode(), log) for text in recalled)
     finished = ended is None and _answered(client, folder)
     refusals = [exchange.refusal for exchange in exchanges if exchange.refusal is not None]
     streamed = sum(1 for exchange in exchanges if exchange.request.json.get("stream") is True)
@@ -230,6 +227,17 @@ def _recalled(folder: Path, sha: str) -> bytes | None:
     done = subprocess.run((*_COLDPRESS, "recall", sha), cwd=folder, capture_output=True, check=False)
     right = done.returncode == 0 and hashlib.sha256(done.stdout).hexdigest() == sha
     return done.stdout if right else None
+
+
+def _holds(text: str, log: str) -> bool:
+    """Whether a result holds the log, as it was printed or as a string of a JSON object (so mini-swe-agent)."""
+    if log in text:
+        return True
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return False
+    return isinstance(found, dict) and any(isinstance(value, str) and log in value for value in found.values())
 
 
 def _number(value: object) -> int:

@@ -56,10 +56,11 @@ def build_log(client: Client) -> str:
 
 
 def script_for(client: Client) -> Script:
-    """Write what the model answers: build, read the inventory, search it, build again, answer."""
+    """Write what the model answers: build, read the inventory, search it, build again, read again, answer."""
     build = Shell(f"python3 build.py {client.log_lines}")
     search = Shell("grep -n 'class Shelf\\|capacity = ' inventory.py")
-    script = task(build, Read("inventory.py"), search, build, thinking=True, done=ANSWER)
+    in_parallel = (build, Read("README.md"))
+    script = task(build, Read("inventory.py"), search, in_parallel, Read("inventory.py"), thinking=True, done=ANSWER)
     if client.finish is None:
         return script
     return Script(turns=(*script.turns, Turn((Say(ANSWER), Shell(client.finish)))), closing=script.closing)

@@ -237,6 +237,123 @@ def test_a_failure(classified: Classified, text: str) -> None:
     assert verdict(classified, text) == "failed_result"
 
 
+FAILING_LINES = (
+    "FAILED tests/test_a.py - ImportError",
+    "ERROR tests/test_a.py",
+    "ERROR tests/test_a.py::test_b - x",
+    "FAILED (failures=1, errors=2)",
+    "FAIL: test_a (tests.A.test_a)",
+    "ERROR: test_a (tests.A.test_a)",
+    "Test Suites: 1 failed, 3 passed, 4 total",
+    " Test Files  1 failed | 3 passed (4)",
+    "  2 failing",
+    "not ok 3 - adds",
+    "# fail 2",
+    "    --- FAIL: TestA/sub (0.00s)",
+    "Tests run: 4, Failures: 1, Errors: 0, Skipped: 0",
+    "Failed!  - Failed:     1, Passed:     3",
+    "12 examples, 2 failures",
+    "src/a.ts:1:2 - error x",
+    "error: could not compile `a` (bin) due to 1 previous error",
+    "error: aborting due to 2 previous errors",
+    "collect2: error: ld returned 1 exit status",
+    "ninja: build stopped: subcommand failed.",
+    " ELIFECYCLE  Command failed with exit code 1.",
+    "ERR_PNPM_NO_SCRIPT  Missing script",
+    "error Command failed with exit code 1.",
+    "> Task :test FAILED",
+    "Found 2 errors in 1 file (checked 3 source files)",
+    "[lint:go] ERROR task failed",
+    "Automatic merge failed; fix conflicts and then commit the result.",
+    " ! [rejected]  a -> a (non-fast-forward)",
+    "error: failed to push some refs",
+    "Killed",
+    "(eval):cd:1: no such file or directory: src",
+    "zsh: no matches found: *.x",
+    "src/a.c:3: error: expected ';'",
+)
+
+NOISY_LINES = (
+    "Traceback (most recent call last):",
+    "    at f (/a/b.js:1:2)",
+    "error: x",
+    "Error:",
+    "Error reading x",
+    "ENOENT: no such file or directory, open 'x'",
+    "│ Error: Invalid reference",
+    "ERROR: x",
+    "[ERROR] x",
+    "fatal: not a git repository",
+    "panic: x",
+    "goroutine 1 [running]:",
+    'Exception in thread "main" java.lang.X',
+    "Caused by: x",
+    "curl: (6) Could not resolve host",
+    "Command 'x' failed with exit code 2",
+    "process x exited with code 1",
+    "[TypeError: x is not a function]",
+    "E   assert 1 == 2",
+    "thread 'main' panicked at a.rs:1",
+    "ls: x: No such file or directory",
+)
+
+GREEN_LINES = (
+    "=== 3 passed in 0.1s ===",
+    "3 passed, 1 warning in 0.12s",
+    "0 failed, 12 passed",
+    "12 passed, 0 failed",
+    "test result: ok. 3 passed; 0 failed; 0 ignored",
+    "Tests:       1 skipped, 4 passed, 5 total",
+    "      Tests  4 passed (4)",
+    "OK",
+    "ok  \texample.com/a\t0.1s",
+    "PASS",
+    "  3 passing (8ms)",
+    "# fail 0",
+    "Passed!  - Failed:     0, Passed:     3",
+    "12 examples, 0 failures",
+    "BUILD SUCCESSFUL in 2s",
+    "[INFO] BUILD SUCCESS",
+)
+
+
+@pytest.mark.parametrize("line", [*FAILING_LINES, *NOISY_LINES])
+def test_one_line_among_others_tells_of_a_failure(line: str) -> None:
+    assert verdict(SHELL, f"started\n{line}\ndone") == "failed_result"
+
+
+@pytest.mark.parametrize("line", FAILING_LINES)
+def test_no_green_summary_outweighs_what_is_certain(line: str) -> None:
+    assert verdict(SHELL, f"started\n{line}\n=== 3 passed in 0.1s ===") == "failed_result"
+
+
+@pytest.mark.parametrize("green", GREEN_LINES)
+def test_a_green_summary_outweighs_the_noise_before_it(green: str) -> None:
+    noise = "\n".join(NOISY_LINES)
+    assert verdict(SHELL, f"started\n{noise}\n{green}\ndone") == "ok"
+    assert verdict(SHELL, f"started\n{green}\n{noise}\ndone") == "failed_result"
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        "Command failed with exit code 2",
+        "[Command finished with exit code 1]",
+        "Process exited with code 1",
+        "exit status 1",
+        "Exit Code: 1",
+    ],
+)
+def test_a_harness_that_speaks_last(last: str) -> None:
+    assert verdict(SHELL, "x\n" * 2_000 + last) == "failed_result"
+    assert verdict(SHELL, last.replace("1", "0").replace("2", "0") + "\n" + "x\n" * 2_000) == "ok"
+
+
+def test_a_harness_that_speaks_on_its_second_line() -> None:
+    assert verdict(SHELL, "Command executed.\nExit code: 1\nOutput:\n" + "x\n" * 2_000) == "failed_result"
+    assert verdict(SHELL, "x\n<exit_code>2</exit_code>\n" + "x\n" * 2_000) == "failed_result"
+
+
 def test_the_wire_flag_counts_whatever_the_text_says() -> None:
     assert judge(READ, "     1→x", wire_failed=True) == "failed_result"
     assert judge(classify("Edit", "{}"), "x", wire_failed=True) == "failed_result"
@@ -258,6 +375,9 @@ def test_protected_tools(name: str) -> None:
         pytest.param(classify("Bash", '{"command":"git diff"}'), "x", "protected_kind", id="git diff"),
         pytest.param(SHELL, "diff --git a/x b/x\n@@ -1,2 +1,2 @@", "protected_kind", id="a git diff in a log"),
         pytest.param(SHELL, "x\n--- a/x\n+++ b/x\n", "protected_kind", id="a plain diff in a log"),
+        pytest.param(SHELL, "diff --git a/x b/x\nsimilarity index 100%", "protected_kind", id="a rename in a diff"),
+        pytest.param(SHELL, "x\n@@ -1,2 +1,2 @@ f\ny", "protected_kind", id="a hunk without its header"),
+        pytest.param(SHELL, "b\n>>>>>>> theirs", "protected_kind", id="the end of a conflict"),
         pytest.param(SHELL, "*** Begin Patch\n*** Update File: a", "protected_kind", id="a patch in a log"),
         pytest.param(SHELL, "a\n<<<<<<< HEAD\nb\n>>>>>>> x", "protected_kind", id="conflict marks in a log"),
         pytest.param(SHELL, "<<<<<<< SEARCH\na", "protected_kind", id="a search and replace block"),

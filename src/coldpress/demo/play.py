@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pyreqwest.client import Client, ClientBuilder
+import aiohttp
 
 from coldpress.config import Settings
 from coldpress.drive import Driver
@@ -102,7 +102,7 @@ async def _play(
     found: list[Played] = []
     async with (
         serving(gateway_settings(settings, control_port=0), driver) as gateway,
-        ClientBuilder().no_proxy().build() as client,
+        aiohttp.ClientSession() as client,
     ):
         for turn, body in zip(trajectory.turns, requests(trajectory, recording.head), strict=True):
             clock.now = turn.sent_at or clock.now
@@ -114,16 +114,13 @@ async def _play(
     return found
 
 
-async def _send(client: Client, url: str, body: bytes) -> str:
+async def _send(client: aiohttp.ClientSession, url: str, body: bytes) -> str:
     """Post one request, read its stream to the end, and give the gateway's name for it, empty where it has none."""
-    request = client.post(f"{url}/v1/messages").headers(_KEY).body_bytes(body).build_streamed()
-    async with request as response:
-        answer = bytearray()
-        while (chunk := await response.body_reader.read_chunk()) is not None:
-            answer += chunk.to_bytes()
+    async with client.post(f"{url}/v1/messages", data=body, headers=_KEY) as response:
+        answer = await response.read()
         if response.status != 200:
             raise DemoFailed(f"the upstream answered {response.status}: {answer.decode(errors='replace')[:300]}")
-        return response.get_header("x-coldpress-request") or ""
+        return response.headers.get("x-coldpress-request", "")
 
 
 def _receipt(store: Store, request_id: str) -> Receipt:

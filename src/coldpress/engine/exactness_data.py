@@ -38,7 +38,6 @@ NEAR_HEAD: Final = _at_line_start(
     r"Process exited with code -?[1-9]",
     r"<exit_code>-?[1-9]",
     r"Exit code: -?[1-9]",
-    r"<returncode>-?[1-9]",
 )
 """Failure lines of an envelope's header; only looked for where a program ran."""
 
@@ -64,8 +63,6 @@ LABELS: Final = _at_line_start(r"(?:<untrusted_context>\s*)?(?:Command|Directory
 LABELLED: Final = _at_line_start(
     r"Exit Code: -?[1-9]",
     rf"Signal: {_SOMETHING}",
-    r"<returncode>-?[1-9]",
-    r"Process exited with code -?[1-9]",
 )
 """Labelled lines of a shell tool's envelope, looked for near its head and its tail."""
 

@@ -12,7 +12,7 @@ import msgspec
 
 from coldpress.engine.catalogue import Classified
 from coldpress.engine.exactness import judge
-from coldpress.engine.markers import is_marked, is_reread_refusal
+from coldpress.engine.markers import is_reread_refusal
 from coldpress.engine.policy import Policy, Rule
 from coldpress.engine.reduce import Reduced, dedupe, deterministic, lossless, pays
 from coldpress.engine.session import Seen
@@ -25,7 +25,7 @@ SMALLEST_BYTES = 256
 """A view must save at least this much, so a shorter text cannot gain."""
 
 _RERUN = "The same call can be made again to see all of it."
-_MOST_REFERENTS = 4
+_MOST_REFERENTS = 8
 _NAME_LENGTH = 120
 
 
@@ -130,15 +130,14 @@ def _views(candidate: Candidate, rule: Rule, size: int) -> tuple[str, list[_Step
             if not rule.first_pass or size < least or len(view.encode()) < least:
                 why = "too_small" if rule.first_pass else "exact_by_policy"
                 continue
-            base = candidate.text if is_marked(view) else view
             made = deterministic.reduce(
-                base,
+                candidate.text,  # not the lossless view: sizes, line numbers and paths are the original's
                 kind=kind,
                 command=candidate.classified.command,
                 sha=original_sha(candidate.text),
                 rerun=(rule.rerun or _RERUN) if candidate.offered else None,
             )
-            steps = steps if made is None or base is view else []
+            steps = [] if made is not None else steps
         if made is not None:
             view = made.text
             steps.append(_Step(mode, made.recipe))

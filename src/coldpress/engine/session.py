@@ -29,8 +29,12 @@ class Seen:
 
     @property
     def all_lines_visible(self) -> bool:
-        """Whether every line of the original is still shown to the model."""
-        return self.standing is None or self.standing.mode == "lossless"
+        """Whether every line of the original is still shown to the model as it was.
+
+        A lossless view of a source takes away what the tool put before its lines; of anything else it may take
+        whole lines (counted runs) or parts of them (paths, colours).
+        """
+        return self.standing is None or (self.standing.mode == "lossless" and self.classified.kind == "source")
 
 
 @dataclass(frozen=True, slots=True)

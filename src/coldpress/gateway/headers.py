@@ -125,16 +125,15 @@ def reply_headers(raw: Iterable[tuple[bytes, bytes]], *, status: int) -> RawHead
     """What of an upstream's headers goes to the client, in order, repeats kept.
 
     Args:
-        raw: as received.
+        raw: as received, names lower case.
         status: 204 and 304 have no body, and our server takes a length there for a promise of one.
     """
-    kept = [(name.lower(), value) for name, value in raw]
-    named = frozenset[bytes]()
-    for name, value in kept:
-        if name == b"connection":
-            named |= _named_by_connection(value)
-    dropped = _HOP_BY_HOP | named | ({b"content-length"} if status in (204, 304) else set())
-    kept = [pair for pair in kept if pair[0] not in dropped]
+    kept = [pair for pair in raw if pair[0] not in _HOP_BY_HOP]
+    if status in (204, 304):
+        kept = [pair for pair in kept if pair[0] != b"content-length"]
+    for name, value in raw:
+        if name == b"connection" and (named := _named_by_connection(value)):
+            kept = [pair for pair in kept if pair[0] not in named]
     values = b"".join([value for _, value in kept])
     if len(values.translate(None, _CONTROL_BYTES)) != len(values):
         kept = [(name, value.translate(None, _CONTROL_BYTES)) for name, value in kept]

@@ -68,7 +68,7 @@ class SideReader:
 
 def side_reader(reply: Reply, format_name: FormatName, counters: Counters) -> SideReader:
     """Choose how to read a reply along."""
-    headers = [(name.lower(), value) for name, value in reply.headers]
+    headers = reply.headers
     compressed = header(headers, b"content-encoding").lower() not in ("", "identity")
     return SideReader(None if compressed else UsageTap(format_name, header(headers, b"content-type")), counters)
 
@@ -131,7 +131,7 @@ async def end_broken(client: Client, reply: Reply, dialect: FormatName, error: U
     An event stream gets one error event in the client's format. Anything else is left without its end: the server
     then closes the connection, and the client sees a body cut short.
     """
-    headers = [(name.lower(), value) for name, value in reply.headers]
+    headers = reply.headers
     events = "text/event-stream" in header(headers, b"content-type").lower()
     plain = not header(headers, b"content-encoding") and not header(headers, b"content-length")
     if events and plain:

@@ -1,9 +1,4 @@
-"""Listen, serve, and stop gracefully: one process, one event loop, two ports.
-
-Large bodies run faster where glibc keeps freed memory instead of giving it back to the kernel between requests. It
-reads that wish before Python starts, so it has to be set outside:
-`MALLOC_TRIM_THRESHOLD_=268435456 MALLOC_MMAP_THRESHOLD_=67108864 MALLOC_TOP_PAD_=16777216`.
-"""
+"""Listen, serve, and stop gracefully: one process, one event loop, two ports."""
 
 from __future__ import annotations
 
@@ -23,6 +18,7 @@ import uvicorn
 
 from coldpress.gateway.app import Gateway
 from coldpress.gateway.asgi import Receive, Scope, Send
+from coldpress.gateway.memory import keep_freed_memory
 from coldpress.gateway.relay import Driver
 from coldpress.gateway.settings import GatewaySettings, Limits
 from coldpress.model.errors import ConfigError
@@ -99,6 +95,7 @@ def run(settings: GatewaySettings, driver: Driver, *, told: Callable[[Serving], 
     Raises:
         ConfigError: a port cannot be listened on.
     """
+    keep_freed_memory()
     if sys.platform == "win32":
         asyncio.run(_until_signalled(settings, driver, told))
     else:
@@ -203,6 +200,6 @@ def _listen(host: str, port: int, key: str) -> socket.socket:
         )
     except OSError as error:
         raise ConfigError(
-            f"{key}: cannot listen on {host} port {port}: {error.strerror or error}; "
+            f"{key}: cannot listen on {host} port {port}: {os.strerror(error.errno) if error.errno else error}; "
             "stop what listens there, or choose another port"
         ) from error

@@ -57,7 +57,7 @@ class Reply:
 
     Attributes:
         status: the HTTP status.
-        headers: raw pairs in order, repeats kept.
+        headers: raw pairs in order, names lower case, repeats kept.
     """
 
     __slots__ = ("_provider", "_response", "headers", "status")
@@ -66,7 +66,7 @@ class Reply:
         self._provider = provider
         self._response = response
         self.status = response.status
-        self.headers = response.raw_headers
+        self.headers = [(name.lower(), value) for name, value in response.raw_headers]
 
     async def next_chunk(self) -> bytes:
         """Wait for the next bytes; empty at the end. Nothing is read ahead beyond a small buffer.

@@ -30,7 +30,7 @@ from coldpress.stores.sqlite_jobs import EventJob, FlushJob, OutcomeJob, TouchJo
 from coldpress.stores.sqlite_pool import ReadPool
 from coldpress.stores.sqlite_put import PutJob
 from coldpress.stores.sqlite_schema import open_file
-from coldpress.stores.sqlite_writer import Writer
+from coldpress.stores.sqlite_writer import LINGER_SECONDS, Writer
 
 
 class SqliteStore:
@@ -46,6 +46,7 @@ class SqliteStore:
         cache_bytes: int = 64 * MIB,
         queue_bytes: int = 256 * MIB,
         busy_seconds: float = 5.0,
+        linger_seconds: float = LINGER_SECONDS,
         most_file_bytes: int | None = None,
         clock: Callable[[], float] = time.time,
         on_commit: Callable[[int], None] | None = None,
@@ -60,6 +61,7 @@ class SqliteStore:
             cache_bytes: memory for recently used standing edits.
             queue_bytes: memory for what waits to be written; what does not fit is refused.
             busy_seconds: how long to wait for another process that writes.
+            linger_seconds: how long rows that nobody waits for may wait for others to share a commit.
             most_file_bytes: never let the file grow beyond this; a write that would fails like a full disk.
             clock: seconds since the epoch, for the last use of things.
             on_commit: called in the writer's thread after each commit with the number of jobs in it.
@@ -88,6 +90,7 @@ class SqliteStore:
             bounds,
             clock=clock,
             queue_bytes=queue_bytes,
+            linger_seconds=linger_seconds,
             on_commit=on_commit,
             on_swept=self._recent.forget,
         )

@@ -10,7 +10,7 @@ from coldpress.stores.base import DAY_SECONDS, Bounds
 
 STEP_ROWS = 100
 # Free pages are kept for the next rows; only a large surplus is given back to the file system.
-SPARE_PAGES = 2048
+SPARE_PAGES = 1024
 STEP_PAGES = 512
 
 

@@ -18,8 +18,8 @@ from coldpress.stores.sqlite_jobs import FlushJob, Job
 from coldpress.stores.sqlite_schema import explain
 from coldpress.stores.sqlite_sweep import STEPS, over_bounds
 
-# PERF: rows nobody waits for cost a twentieth when they share a commit; 50 ms is not noticed in a ledger.
-LAZY_SECONDS = 0.05
+# Rows that nobody waits for share a commit; 50 ms are not noticed in a ledger.
+LINGER_SECONDS = 0.05
 LAZY_JOBS = 200
 # A larger transaction would hold the lock, and the write-ahead log, for longer than anybody should wait.
 MOST_JOBS = 2000
@@ -52,6 +52,7 @@ class Writer:
         *,
         clock: Callable[[], float],
         queue_bytes: int,
+        linger_seconds: float,
         on_commit: Callable[[int], None] | None,
         on_swept: Callable[[Set[bytes]], None],
     ) -> None:
@@ -64,6 +65,7 @@ class Writer:
         self._on_swept = on_swept
         self._queue: queue.SimpleQueue[Item] = queue.SimpleQueue()
         self._room = queue_bytes
+        self._linger_seconds = linger_seconds
         self._lock = threading.Lock()
         self._closed = False
         self._stopping = False
@@ -147,7 +149,7 @@ class Writer:
             self._unsettled.add(item)
             size += item.queued_bytes
             hurry = hurry or item.urgent
-            deadline = deadline or time.monotonic() + LAZY_SECONDS
+            deadline = deadline or time.monotonic() + self._linger_seconds
         return jobs
 
     def _next(self, *, hurry: bool, deadline: float | None) -> Item:

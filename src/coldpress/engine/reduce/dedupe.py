@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from coldpress.engine.catalogue import Kind
 from coldpress.engine.markers import is_marked
 from coldpress.engine.reduce.matching import Match, cover, find_matches
 from coldpress.engine.reduce.numbered import NumberedText, read_text
@@ -71,7 +72,7 @@ class _Recipe(msgspec.Struct, frozen=True):
     cuts: tuple[_Cut, ...]
 
 
-def reduce(text: str, *, referents: tuple[Referent, ...], kind: str) -> Reduced | None:
+def reduce(text: str, *, referents: tuple[Referent, ...], kind: Kind) -> Reduced | None:
     """Give the result without what the referents show, or `None` where nothing repeats, or too little.
 
     A result that holds our markers already is left alone. Reminders that a harness adds to a result are

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from coldpress.engine.catalogue import Kind
 from coldpress.engine.markers import is_marked
 from coldpress.engine.reduce import terminal
 from coldpress.engine.reduce.reduced import Reduced, pays
@@ -18,7 +19,7 @@ _DATA_COMMAND = re.compile(r"(?:^|[|;&]\s*)(?:jq|yq|curl|wget|http|psql|mysql|sq
 _KINDS = frozenset(("shell", "search", "listing", "web", "mcp", "unknown", "subagent"))
 
 
-def reduce(text: str, *, kind: str, command: str | None, sha: str, rerun: str | None) -> Reduced | None:
+def reduce(text: str, *, kind: Kind, command: str | None, sha: str, rerun: str | None) -> Reduced | None:
     """Give a view of a large result that succeeded, or `None` where it would save too little.
 
     Args:
@@ -45,7 +46,7 @@ def _as_shown(text: str) -> str:
     return text
 
 
-def _view(text: str, kind: str, command: str | None) -> View:
+def _view(text: str, kind: Kind, command: str | None) -> View:
     if kind == "search":
         return search.view(text) or listing.view(text) or _ends(text)
     if kind == "listing":

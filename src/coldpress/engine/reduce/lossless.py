@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
+from coldpress.engine.catalogue import Kind
 from coldpress.engine.reduce import cuts, heading, json_indent, padding, runs, terminal
 from coldpress.engine.reduce.reduced import Reduced, pays, size_bytes
 from coldpress.engine.reduce.steps import Step
@@ -22,7 +23,7 @@ _RUNS = Step("runs", runs.press, runs.restore)
 _HEADING = Step("heading", heading.press, heading.restore)
 _JSON = Step("json", json_indent.press, json_indent.restore)
 _MACHINE = (*_TERMINAL, _JSON, _RUNS)
-_STEPS: dict[str, tuple[Step, ...]] = {
+_STEPS: dict[Kind, tuple[Step, ...]] = {
     "source": (_PADDING,),
     "unknown": (_PADDING,),
     "shell": _MACHINE,
@@ -42,7 +43,7 @@ class _Recipe(msgspec.Struct, frozen=True):
     steps: tuple[tuple[str, msgspec.Raw], ...]
 
 
-def reduce(text: str, *, kind: str) -> Reduced | None:
+def reduce(text: str, *, kind: Kind) -> Reduced | None:
     """Give the same result in fewer bytes, or `None` where that saves too little or cannot be undone.
 
     Binary text (with a NUL) is left alone. `kind` is a kind of the tool catalogue; kinds whose words an

@@ -45,7 +45,7 @@ def _overwritten(text: str) -> Iterator[tuple[int, int]]:
     for line in text.split("\n"):
         body = line[:-1] if line.endswith("\r") else line  # CRLF ends a line and overwrites nothing
         last = body.rfind("\r")
-        if 0 <= last and body.count("\r") <= MAX_FRAMES and _hidden(body[:last], body[last + 1 :]):
+        if last >= 0 and body.count("\r") <= MAX_FRAMES and _hidden(body[:last], body[last + 1 :]):
             begin = start
             for frame in body[:last].split("\r"):  # one cut each, since neighbours are much alike
                 yield begin, begin + len(frame) + 1
