@@ -16,12 +16,14 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 
+import msgspec
+
 from coldpress.config.settings import Settings
 from coldpress.engine.client_requests import is_client_compaction
 from coldpress.engine.plan import Plan, places, propose
 from coldpress.engine.session import Session
 from coldpress.model.conversation import Conversation
-from coldpress.model.edits import Edit
+from coldpress.model.edits import Edit, Standing
 from coldpress.model.errors import StoreError
 from coldpress.model.identity import EditKey, lineage_id
 from coldpress.model.records import Operation, Outcome, Receipt
@@ -101,6 +103,7 @@ class Driver:
         self._reader: Reader[Session] = Reader(seed=int.from_bytes(os.urandom(8), "little"))
         self._lock = threading.Lock()
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="coldpress-plan")
+        self._sent_exact: dict[EditKey, None] = {}
 
     async def prepare(self, inbound: Inbound) -> Prepared:
         """Decide what to send for a request; returns when everything it replaces can be recalled.
@@ -163,6 +166,8 @@ class Driver:
         if is_client_compaction(conversation):
             return _Planned(reading, operation, None, (), (*notes, "client_compaction"))
         standing = self._store.standing([place.key for place in places(conversation)])
+        if self._sent_exact:
+            standing |= {key: Standing(key, None) for key in standing if key in self._sent_exact}
         plan = propose(conversation, before, standing, self._settings.policy, operation)
         pending = tuple(key for key, found in standing.items() if found.replacement is not None)
         return _Planned(reading, operation, plan, pending, notes)
@@ -174,17 +179,31 @@ class Driver:
         body = splice(inbound.body, edits)
         receipt = self._receipt(inbound, planned, edits, body)
         stored = self._store.put(plan.originals, plan.fresh, receipt)
-        if plan.originals or planned.pending:
-            try:
+        made = [standing.key for standing in plan.fresh if standing.replacement is not None]
+        try:
+            if made:
                 await asyncio.wrap_future(stored)
-                await asyncio.wrap_future(self._store.durable(planned.pending))
-            except StoreError as error:
-                log.warning("not durable, sent exact", extra={"request": inbound.request_id, "why": str(error)})
-                return self._without_fresh(inbound, planned, edits)
+            await asyncio.wrap_future(self._store.durable(planned.pending))
+        except StoreError as error:
+            log.warning("not durable, sent exact", extra={"request": inbound.request_id, "why": str(error)})
+            return self._without_fresh(inbound, planned, edits)
+        except asyncio.CancelledError:
+            self._sent_exact.update(dict.fromkeys(made))  # whoever gave up waiting sends the client's own bytes
+            raise
+        if made and (winners := self._lost_races(plan, made)):
+            edits = tuple(held for edit in edits if (held := _as_held(edit, winners.get(edit.standing.key))))
+            body = splice(inbound.body, edits)
+            plan = replace(plan, session=replace(plan.session, edits=edits))
         if planned.plan is not None:
             with self._lock:
                 self._reader.remember(planned.reading, plan.session.upto(planned.reading.boundary))
         return Prepared(body, body is not inbound.body, receipt, planned.reading.conversation.head.stream)
+
+    def _lost_races(self, plan: Plan, made: list[EditKey]) -> dict[EditKey, Standing]:
+        """Find decisions that another process stored first: the first one holds."""
+        held = self._store.standing(made)
+        ours = {standing.key: standing for standing in plan.fresh}
+        return {key: found for key, found in held.items() if found.replacement != ours[key].replacement}
 
     def _without_fresh(self, inbound: Inbound, planned: _Planned, edits: tuple[Edit, ...]) -> Prepared:
         """Send only the edits that earlier requests already sent: the store could not keep the new ones."""
@@ -263,6 +282,15 @@ def _head_notes(conversation: Conversation, before: Session) -> tuple[str, ...]:
     if head.identity != before.head_identity:
         return ("head_changed",)
     return ("volatile_head",) if head.exact != before.head_exact else ()
+
+
+def _as_held(edit: Edit, winner: Standing | None) -> Edit | None:
+    """Give the edit that the stored decision asks for; `None` where that is to send the text exact."""
+    if winner is None:
+        return edit
+    if winner.replacement is None:
+        return None
+    return replace(edit, literal=msgspec.json.encode(winner.replacement), standing=winner)
 
 
 def _session_header(headers: Mapping[str, str]) -> str | None:

@@ -1,4 +1,4 @@
-"""The official SDKs finish a tool-using task through the gateway, streaming and not, with results pressed and recalled."""
+"""The official SDKs finish a tool-using task through the gateway, streaming and not, with results pressed."""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from gateway.world import ANTHROPIC_PATH, NotingDriver, Request, Wire, answering, gateway, ok, post, run, upstream
 
@@ -44,8 +46,6 @@ def test_a_request_goes_through_the_proxy(monkeypatch: pytest.MonkeyPatch) -> No
             monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{proxy.port}")
             monkeypatch.setenv("NO_PROXY", "")
             async with gateway((Provider("far", "http://far.test"),), NotingDriver()) as ready:
-                import asyncio
-
                 wire = Wire(*await asyncio.open_connection("127.0.0.1", ready.port))
                 await wire.send(post(ANTHROPIC_PATH, b"{}"))
                 assert (await wire.reply()).status == 200

@@ -171,6 +171,7 @@ class InferenceRelay:
                 try:
                     await self._relay_reply(exchange, reply)
                 except UpstreamBroken as error:
+                    self._counters.upstream_broken += 1
                     await end_broken(client, reply, exchange.route.dialect, error)
                 finally:
                     reply.close()
@@ -191,9 +192,7 @@ class InferenceRelay:
 
     def _report(self, exchange: _Exchange) -> None:
         outcome = exchange.outcome()
-        if outcome.ended == "upstream_broken":
-            self._counters.upstream_broken += 1
-        elif outcome.ended == "error_event":
+        if outcome.ended == "error_event":
             self._counters.error_events += 1
         if outcome.ended in ("upstream_broken", "upstream_failed"):
             fields = {"provider": exchange.route.provider.name, "status": outcome.status, "ended": outcome.ended}
