@@ -27,7 +27,8 @@ class Done:
 
 
 def _tool(name: str, description: str, argument: str) -> Tool:
-    schema = {"type": "object", "properties": {argument: {"type": "string"}}, "required": [argument]}
+    properties = {argument: {"type": "string"}}
+    schema: dict[str, object] = {"type": "object", "properties": properties, "required": [argument]}
     return Tool(name, description, schema)
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -57,7 +58,11 @@ def main(arguments: Sequence[str]) -> int:
         print(_table(outcomes))
         for name, problem in problems.items():
             print(f"{name}: {problem}")
-        print(f"{len(chosen) - len(problems)} of {len(chosen)} clients finished as they have to; traces in {folder}")
+        print(f"{len(chosen) - len(problems)} of {len(chosen)} clients finished as they have to")
+    if options.keep is None and not problems:
+        shutil.rmtree(folder, ignore_errors=True)
+    else:
+        print(f"homes, workspaces and traces are in {folder}", file=sys.stderr)
     return 1 if problems else 0
 
 

@@ -165,6 +165,17 @@ def test_side_chains_stand_apart() -> None:
     assert "subtask" not in "".join(m for t in found.trajectories[0].turns for m in t.added)
 
 
+def test_a_side_chain_that_hangs_off_the_main_chain_does_not_show_it() -> None:
+    session = Session()
+    session.user("main task")
+    session.calls("m1", "c1", "Task")
+    session.user("subtask", isSidechain=True, agentId="a1")
+    session.says("s1", "sub answer", isSidechain=True, agentId="a1")
+    _, side = imported(session).trajectories
+    assert (side.requests, side.shared_turns) == (1, 0)
+    assert [block["text"] for block in content(side.turns[0].added[0])] == ["subtask"]
+
+
 def test_a_sub_agent_recorded_in_progress_lines_is_a_side_chain() -> None:
     session = Session()
     session.user("main task")

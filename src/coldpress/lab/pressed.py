@@ -35,7 +35,9 @@ def default_settings() -> Settings:
     return replace(found, operation="press", press_subscription=True, providers=providers)
 
 
-def exchanges(trajectories: Sequence[Trajectory], settings: Settings) -> Iterator[tuple[Trajectory, Iterator[Exchange]]]:
+def exchanges(
+    trajectories: Sequence[Trajectory], settings: Settings
+) -> Iterator[tuple[Trajectory, Iterator[Exchange]]]:
     """Press the trajectories of one recording, in order, through one driver over a store in memory.
 
     Each trajectory comes with its exchanges, made as they are asked for; finish them before the next one.

@@ -76,6 +76,11 @@ class Shown:
         self._sent.append(text)
         self._sent_lines.update(_long_lines(text))
 
+    def input(self, arguments: object) -> None:
+        """Add the decoded input of a tool call."""
+        for text in strings(arguments):
+            self.said(text)
+
     def call(self, tool: str, arguments: object) -> Quoted:
         """Look at a tool call made on sight of all this; `arguments` is its decoded input."""
         old = tuple(_old_texts(arguments)) if tool.lower() in _EDITS else ()
