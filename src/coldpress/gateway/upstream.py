@@ -112,7 +112,7 @@ class Upstream:
             connector=aiohttp.TCPConnector(
                 limit=0, keepalive_timeout=_POOL_IDLE_SECONDS, ttl_dns_cache=60, ssl=_tls_context()
             ),
-            
+            cookie_jar=aiohttp.DummyCookieJar(),
             skip_auto_headers=_NOT_OURS,
             auto_decompress=False,
             timeout=aiohttp.ClientTimeout(
