@@ -20,6 +20,7 @@ WORLDS = {"instant": (0, 0), "paced": (0, 1000), "provider": (100, 0)}
 """Name of a world -> milliseconds to the first byte, microseconds between events."""
 SETTLE_SECONDS = 1.0
 MOST_WARMUPS = 64
+PRIME_SECONDS = 180
 
 
 @dataclass(slots=True)
@@ -72,10 +73,14 @@ class Bench:
         self.primed.add((target.name, fmt, size))
         self.upstream.world(stream=False)
         body, requests, began = body_file(self.bodies, fmt, size, "small", stream=False), 0, time.monotonic()
+        file = turns_file(self.bodies, fmt, size)
+        turns = len(file.read_text().splitlines()) - 1
         if target.remembers:
-            turns = turns_file(self.bodies, fmt, size)
-            requests = len(self.programs.grow(target.address(fmt), body, turns, new=False))
+            grown = self.programs.grow(target.address(fmt), body, file, new=False, marks=1, seconds=PRIME_SECONDS)
+            requests = len(grown)
         seconds = time.monotonic() - began
+        if 0 < requests < turns:
+            say(f"WARNING: {target.name} took only {requests} of {turns} turns ({fmt} {size}) in {PRIME_SECONDS} s")
         self.upstream.watch_bodies(hashing=True)
         self.programs.send_once(self.targets["direct"].address(fmt), body)
         sent = self.upstream.counts()
@@ -83,7 +88,7 @@ class Bench:
         got = self.upstream.counts()
         self.upstream.watch_bodies(hashing=False)
         exact = (sent.last_bytes, sent.last_hash) == (got.last_bytes, got.last_hash)
-        row = Primed(target.name, fmt, size, requests, round(seconds, 2), sent.last_bytes, got.last_bytes, exact)
+        row = Primed(target.name, fmt, size, requests, turns, round(seconds, 2), sent.last_bytes, got.last_bytes, exact)
         self.book.write(row)
         if target.remembers and exact:
             say(f"WARNING: {target.name} forwards the {size} {fmt} conversation unchanged: nothing is pressed")

@@ -33,6 +33,7 @@ MODELS: dict[Format, str] = {"chat": "gpt-bench", "anthropic": "claude-bench"}
 SIZES = {"4k": 4 << 10, "128k": 128 << 10, "1m": 1 << 20, "8m": 8 << 20}
 FIRST_NONCE = "@@FIRST-NONCE-@@"
 TURN_NONCE = "@@TURN-NONCE--@@"
+MARK_FROM_END = 3  # a mark goes into the last block of a message, before `}]}`
 MARK = b',"cache_control":{"type":"ephemeral"}'
 LOG_TAIL_BYTES = 12_000
 TAIL_BYTES = 800
@@ -191,40 +192,34 @@ def build(fmt: Format, size: int, *, stream: bool) -> tuple[Conversation, list[T
     return Conversation(around.head, around.messages + grown, around.suffix), stem
 
 
-def marked(message: bytes) -> bytes:
-    """Put a cache mark on the last block of an Anthropic message."""
-    return message[:-3] + MARK + message[-3:]  # before `}]}`
-
-
 def request(fmt: Format, made: Conversation, last: Turn) -> bytes:
-    """Join the stem and the last turn to one request; Anthropic requests carry marks on the last two user messages."""
-    stem, new = list(made.messages), [dump(m) for m in MESSAGES[fmt](last)]
+    """Join the stem and the last turn to one request; an Anthropic request carries a mark on its last message."""
+    new = [dump(m) for m in MESSAGES[fmt](last)]
     if fmt == "anthropic":
-        stem[-1], new[-1] = marked(stem[-1]), marked(new[-1])
-    return made.head + b",".join(stem + new) + made.suffix
+        new[-1] = new[-1][:-MARK_FROM_END] + MARK + new[-1][-MARK_FROM_END:]
+    return made.head + b",".join([*made.messages, *new]) + made.suffix
 
 
 def growth(fmt: Format, made: Conversation, stem: list[Turn]) -> list[tuple[int, int, int]]:
     """Say where to cut the request so that it ends as each turn of the stem ended.
 
     Returns:
-        `(cut, mark_a, mark_b)` byte offsets, one tuple a turn that holds a result of `PRIMED_BYTES` or more and one
-        for the whole stem. A mark is inserted at `mark_a` and `mark_b`; 0 says none (or already there).
+        `(cut, before, last)` byte offsets, a tuple for each turn that holds a result of `PRIMED_BYTES` or more and one
+        for the whole stem. A cache mark on the last user message goes to `last`, one on the user message before it to
+        `before`; both are 0 in chat requests, which carry none.
     """
     ends, at = [], len(made.head)
     for message in made.messages:
         at += len(message) + 1
         ends.append(at - 1)
-    first = len(made.messages) - sum(1 + (len(t.calls) if fmt == "chat" else 1) for t in stem)
+    lengths = [1 + (len(turn.calls) if fmt == "chat" else 1) for turn in stem]
+    index = len(made.messages) - sum(lengths) - 1
     rows: list[tuple[int, int, int]] = []
-    index, previous = first - 1, ends[first - 1]
-    for turn in stem:
-        index += 1 + (len(turn.calls) if fmt == "chat" else 1)
-        last = turn is stem[-1]
-        if last or any(len(c.output) >= PRIMED_BYTES for c in turn.calls):
-            cut = ends[index] + (len(MARK) if last and fmt == "anthropic" else 0)
-            rows.append((cut, 0, 0) if fmt == "chat" else (cut, previous - 3, 0 if last else ends[index] - 3))
-        previous = ends[index]
+    for turn, length in zip(stem, lengths, strict=True):
+        before, index = ends[index], index + length
+        if turn is stem[-1] or any(len(call.output) >= PRIMED_BYTES for call in turn.calls):
+            marks = (0, 0) if fmt == "chat" else (before - MARK_FROM_END, ends[index] - MARK_FROM_END)
+            rows.append((ends[index], *marks))
     return rows
 
 

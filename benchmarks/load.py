@@ -109,9 +109,20 @@ class Programs:
         """Send a body as it is, once."""
         return Load(**json.loads(self._run("loadgen", [*to.options, "--body", str(body), "--requests", "1"])))
 
-    def grow(self, to: Address, body: Path, turns: Path, *, new: bool) -> list[tuple[int, float]]:
-        """Send a conversation turn by turn, as it is or as a new one; gives bytes and milliseconds of each request."""
+    def grow(
+        self, to: Address, body: Path, turns: Path, *, new: bool, marks: int, seconds: float
+    ) -> list[tuple[int, float]]:
+        """Send a conversation turn by turn, as it is or as a new one.
+
+        Args:
+            marks: how many of the last user messages carry a cache mark, 1 or 2 (only in Anthropic's format).
+            seconds: when to stop early.
+
+        Returns:
+            Bytes and milliseconds of each request.
+        """
         options = [*to.options, "--body", str(body), "--turns", str(turns)]
+        options += ["--marks", str(marks), "--seconds", str(seconds)]
         if "anthropic" in turns.name:
             options += ["--mark", MARK.decode()]
         said = self._run("session", options + (["--nonce", FIRST_NONCE] if new else []))

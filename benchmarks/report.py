@@ -136,13 +136,13 @@ def conversations(run: Results) -> Iterator[str]:
     if not run.primed:
         return
     yield "\n## What is forwarded of a known conversation\n\n"
-    head = ["", "requests to get there", "sent, bytes", "forwarded, bytes", "share", ""]
+    head = ["", "turns sent before", "sent, bytes", "forwarded, bytes", "share", ""]
     yield table(
         head,
         [
             [
                 f"{row.target}, {row.format} {row.size}",
-                str(row.requests) if row.requests else NOTHING,
+                f"{row.requests} of {row.turns}" if row.requests else NOTHING,
                 f"{row.sent_bytes}",
                 f"{row.forwarded_bytes}",
                 f"{100 * row.forwarded_bytes / row.sent_bytes:.1f} %",
@@ -154,16 +154,16 @@ def conversations(run: Results) -> Iterator[str]:
 
 
 def growth(run: Results) -> Iterator[str]:
-    if not run.growth:
-        return
     bands = sorted({row.up_to_bytes for row in run.growth})
-    held = {(row.target, row.up_to_bytes): row for row in run.growth}
-    yield "\n## A conversation grown turn by turn, cache marks moving: p50 of a turn, ms (p90)\n\n"
-    rows = []
-    for target in dict.fromkeys(row.target for row in run.growth):
-        found = [held.get((target, band)) for band in bands]
-        rows.append([target, *(f"{number(row.p50)} ({number(row.p90)})" if row else NOTHING for row in found)])
-    yield table(["", *(f"to {band / 1048576:g} MiB" for band in bands)], rows)
+    for marks in sorted({row.marks for row in run.growth}):
+        held = {(row.target, row.up_to_bytes): row for row in run.growth if row.marks == marks}
+        what = "the last user message" if marks == 1 else f"the last {marks} user messages"
+        yield f"\n## A conversation grown turn by turn, cache marks on {what}: p50 of a turn, ms (p90)\n\n"
+        rows = []
+        for target in dict.fromkeys(target for target, _ in held):
+            found = [held.get((target, band)) for band in bands]
+            rows.append([target, *(f"{number(row.p50)} ({number(row.p90)})" if row else NOTHING for row in found)])
+        yield table(["", *(f"to {band / 1048576:g} MiB" for band in bands)], rows)
 
 
 def stalls(run: Results) -> Iterator[str]:

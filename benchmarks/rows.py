@@ -96,13 +96,15 @@ class Skipped:
 class Primed:
     """How a conversation was made known to a target, and what it then forwards.
 
-    `requests` is 0 for a target that was not primed. `exact` says whether the body was forwarded byte for byte.
+    `requests` is 0 for a target that was not primed, and less than `turns` where the time was up. `exact` says
+    whether the body was forwarded byte for byte.
     """
 
     target: str
     format: Format
     size: str
     requests: int
+    turns: int
     seconds: float
     sent_bytes: int
     forwarded_bytes: int
@@ -120,10 +122,14 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """A conversation grown turn by turn: median milliseconds of the requests in one band of body sizes."""
+    """A conversation grown turn by turn: milliseconds of the requests in one band of body sizes.
+
+    `marks` is the number of user messages at the end that carry a cache mark, which moves every turn.
+    """
 
     target: str
     format: Format
+    marks: int
     up_to_bytes: int
     requests: int
     p50: float

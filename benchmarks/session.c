@@ -1,13 +1,15 @@
 /*
  * Act as one agent on one connection: send a growing conversation turn by turn, or ask a path for its health at a steady beat.
  *
- *     session --port P --path /v1/messages --body FILE --turns FILE [--mark TEXT] [--nonce MARKER] [--header 'Name: value']...
+ *     session --port P --path /v1/messages --body FILE --turns FILE --seconds 120 [--mark TEXT] [--marks 1|2] [--nonce MARKER]
+ *             [--header 'Name: value']...
  *     session --port P --path /health --every-us 2000 --seconds 5
  *
- * The first form is how a conversation comes to be known to a gateway. The first line of the turns file says how many bytes at the end of the
- * body stand behind the messages; each other line is `CUT A B`: a request made of the body up to CUT and that end, with TEXT
- * inserted at offsets A and B (0: not). MARKER, 16 bytes that occur once in the body, is replaced by bytes of this run, so that the
- * conversation is a new one. It prints one line a request: bytes sent, milliseconds.
+ * The first form is how a conversation comes to be known to a gateway. The first line of the turns file says how many bytes at
+ * the end of the body stand behind the messages; each other line is `CUT BEFORE LAST`: a request made of the body up to CUT and
+ * that end, with TEXT, a cache mark, inserted at offset LAST, and with --marks 2 at BEFORE as well (0: there is no such
+ * place). MARKER, 16 bytes that occur once in the body, is replaced by bytes of this run, so that the conversation is a new one.
+ * It prints one line a request: bytes sent, milliseconds. It ends early when --seconds are over.
  *
  * The second form sends a GET every so many microseconds and waits for each answer. Beats that fall into a long answer are
  * not made up for; the long answer itself is the finding. It prints one JSON object: n, errors, p50, p99, p999, max in milliseconds.
@@ -24,10 +26,10 @@ enum { NONCE_BYTES = 16, MAX_PARTS = 10, MAX_HEADERS = 16, MAX_BEATS = 1 << 20, 
 
 static struct {
     const char *host, *path, *body, *turns, *mark, *marker, *headers[MAX_HEADERS];
-    int port, header_count;
+    int port, header_count, marks;
     long every_us;
     double seconds;
-} option = {.host = "127.0.0.1", .mark = "", .seconds = 1};
+} option = {.host = "127.0.0.1", .mark = "", .marks = 1, .seconds = 1};
 
 static struct sockaddr_in address;
 static int fd = -1;
@@ -114,7 +116,9 @@ static int grow(void) {
     size_t suffix, cut, marks[2];
     if (!turns || fscanf(turns, "%zu", &suffix) != 1 || suffix > body.length) fail("%s: not a turns file", option.turns);
     int failures = 0;
-    while (fscanf(turns, "%zu %zu %zu", &cut, &marks[0], &marks[1]) == 3) {
+    uint64_t end = now_ns() + (uint64_t)(option.seconds * 1e9);
+    while (now_ns() < end && fscanf(turns, "%zu %zu %zu", &cut, &marks[0], &marks[1]) == 3) {
+        if (option.marks < 2) marks[0] = 0;
         if (cut > body.length - suffix) fail("%s: a cut lies behind the body", option.turns);
         struct iovec parts[MAX_PARTS];
         int count = compose(parts, body, suffix, cut, marks), status;
@@ -164,7 +168,7 @@ static int beat(void) {
 
 int main(int argc, char **argv) {
     static const struct option known[] = {{"host", 1, 0, 'h'}, {"port", 1, 0, 'p'}, {"path", 1, 0, 'P'}, {"body", 1, 0, 'b'},
-        {"turns", 1, 0, 't'}, {"mark", 1, 0, 'm'}, {"nonce", 1, 0, 'n'}, {"header", 1, 0, 'H'}, {"every-us", 1, 0, 'e'}, {"seconds", 1, 0, 's'}, {0, 0, 0, 0}};
+        {"turns", 1, 0, 't'}, {"mark", 1, 0, 'm'}, {"marks", 1, 0, 'k'}, {"nonce", 1, 0, 'n'}, {"header", 1, 0, 'H'}, {"every-us", 1, 0, 'e'}, {"seconds", 1, 0, 's'}, {0, 0, 0, 0}};
     for (int o; (o = getopt_long(argc, argv, "", known, NULL)) != -1;) switch (o) {
         case 'h': option.host = optarg; break;
         case 'p': option.port = (int)number(optarg, 1, 65535); break;
@@ -172,6 +176,7 @@ int main(int argc, char **argv) {
         case 'b': option.body = optarg; break;
         case 't': option.turns = optarg; break;
         case 'm': option.mark = optarg; break;
+        case 'k': option.marks = (int)number(optarg, 1, 2); break;
         case 'n': option.marker = optarg; break;
         case 'H':
             if (option.header_count == MAX_HEADERS) fail("at most %d headers", MAX_HEADERS);

@@ -5,13 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import select
 import signal
-import socket
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -23,7 +21,8 @@ from workspace import ANSWER, TASK, build_log, make_workspace, script_for
 from coldpress.testing import Exchange, StrictUpstream
 
 START_SECONDS = 20.0
-_SETTINGS = """port = {port}
+STOP_SECONDS = 20.0
+_SETTINGS = """port = 0
 press_subscription = true
 
 [store]
@@ -125,29 +124,25 @@ def _end_group(process: subprocess.Popen[bytes]) -> None:
 
 @contextmanager
 def _gateway(folder: Path, upstream: str) -> Iterator[str]:
-    """Serve coldpress as a process of its own, as a user would, on a free port."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
-    (folder / "coldpress.toml").write_text(_SETTINGS.format(port=port, upstream=upstream), encoding="utf-8")
-    url = f"http://127.0.0.1:{port}"
+    """Serve coldpress as a process of its own, as a user would, on free ports; it prints where."""
+    (folder / "coldpress.toml").write_text(_SETTINGS.format(upstream=upstream), encoding="utf-8")
     with (folder / "gateway.log").open("wb") as log:
-        process = subprocess.Popen((*_COLDPRESS, "serve"), cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        process = subprocess.Popen(
+            (*_COLDPRESS, "serve"), cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log
+        )
         try:
-            _wait_for(url, process, folder / "gateway.log")
-            yield url
+            yield _address(process, folder / "gateway.log")
         finally:
             process.terminate()
-            process.wait(START_SECONDS)
+            process.communicate(timeout=STOP_SECONDS)
 
 
-def _wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + START_SECONDS
-    while time.monotonic() < deadline and process.poll() is None:
-        try:
-            with urllib.request.urlopen(f"{url}/health", timeout=1):
-                return
-        except (urllib.error.URLError, OSError):
-            time.sleep(0.05)
+def _address(process: subprocess.Popen[bytes], log: Path) -> str:
+    """Read the address that coldpress prints once requests can come."""
+    if process.stdout is not None and select.select([process.stdout], [], [], START_SECONDS)[0]:
+        address = process.stdout.readline().decode().strip()
+        if address.startswith("http://"):
+            return address
     raise TrialFailed(f"coldpress did not start: {log.read_text(errors='replace')[-800:]}")
 
 

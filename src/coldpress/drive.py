@@ -12,6 +12,7 @@ import functools
 import logging
 import os
 import threading
+from collections import OrderedDict
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
@@ -36,6 +37,9 @@ log = logging.getLogger(__name__)
 
 OFFLOAD_BYTES = 48 * 1024
 """Requests with more unread bytes than this are read in a thread: reading them takes a millisecond or more."""
+
+MOST_HEADS = 10_000
+"""Conversations whose system prompt as last seen is remembered."""
 
 _SESSION_HEADERS = (
     "x-claude-code-session-id",
@@ -101,6 +105,7 @@ class Driver:
         self._settings = settings
         self._store = store
         self._reader: Reader[Session] = Reader(seed=int.from_bytes(os.urandom(8), "little"))
+        self._heads: OrderedDict[str, bytes] = OrderedDict()
         self._lock = threading.Lock()
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="coldpress-plan")
         self._sent_exact: dict[EditKey, None] = {}
@@ -158,7 +163,7 @@ class Driver:
         conversation = reading.conversation
         operation, notes = self._operation(inbound, conversation)
         before = reading.extra if conversation.known and reading.extra is not None else Session()
-        notes += _head_notes(conversation, before)
+        notes += self._head_notes(conversation, before)
         if operation == "off":
             return _Planned(reading, operation, None, (), notes)
         if conversation.head.stateful:
@@ -214,6 +219,21 @@ class Driver:
         receipt = self._receipt(inbound, bare, kept, body, note="store_failed")
         return Prepared(body, body is not inbound.body, receipt, planned.reading.conversation.head.stream)
 
+    def _head_notes(self, conversation: Conversation, before: Session) -> tuple[str, ...]:
+        """Say where the client changed what stands before the messages: the provider's cache is cold then.
+
+        The exact prompt is looked up by conversation, since where it stands before the messages a change of it
+        leaves no known prefix to compare with.
+        """
+        head, name = conversation.head, _lineage(conversation)
+        with self._lock:
+            last = self._heads.pop(name, head.exact)
+            self._heads[name] = head.exact
+            if len(self._heads) > MOST_HEADS:
+                self._heads.popitem(last=False)
+        changed = ("head_changed",) if before.head_identity not in (b"", head.identity) else ()
+        return changed + (("volatile_head",) if last != head.exact else ())
+
     def _operation(self, inbound: Inbound, conversation: Conversation) -> tuple[Operation, tuple[str, ...]]:
         """Settle what may be done: the request's own wish, else the provider's setting, with subscriptions spared."""
         if inbound.operation is not None:
@@ -231,14 +251,13 @@ class Driver:
         reused = plan.reused if plan and edits else 0
         fresh = len(plan.originals) if plan else 0
         saved = sum(len(e.span) - len(e.literal) for e in edits[: len(edits) - fresh]) if edits else 0
-        first = next((m for m in conversation.messages if m.role != "system"), None)
         return Receipt(
             request_id=inbound.request_id,
             received_at=inbound.received_at,
             provider=inbound.provider,
             format=inbound.format,
             model=conversation.head.model,
-            lineage=lineage_id(conversation.head.identity, first.chain if first else b""),
+            lineage=_lineage(conversation),
             harness_session=conversation.head.harness_session or _session_header(inbound.headers),
             operation=planned.operation,
             messages=len(conversation.messages),
@@ -274,16 +293,6 @@ class Driver:
             self._store.log_event(inbound.request_id, inbound.received_at, "request", headers, inbound.body)
 
 
-def _head_notes(conversation: Conversation, before: Session) -> tuple[str, ...]:
-    """Say where the client changed what stands before the messages: the provider's cache is cold then."""
-    head = conversation.head
-    if not before.head_identity:
-        return ()
-    if head.identity != before.head_identity:
-        return ("head_changed",)
-    return ("volatile_head",) if head.exact != before.head_exact else ()
-
-
 def _as_held(edit: Edit, winner: Standing | None) -> Edit | None:
     """Give the edit that the stored decision asks for; `None` where that is to send the text exact."""
     if winner is None:
@@ -291,6 +300,11 @@ def _as_held(edit: Edit, winner: Standing | None) -> Edit | None:
     if winner.replacement is None:
         return None
     return replace(edit, literal=msgspec.json.encode(winner.replacement), standing=winner)
+
+
+def _lineage(conversation: Conversation) -> str:
+    first = next((m for m in conversation.messages if m.role != "system"), None)
+    return lineage_id(conversation.head.identity, first.chain if first else b"")
 
 
 def _session_header(headers: Mapping[str, str]) -> str | None:

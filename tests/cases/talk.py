@@ -22,7 +22,7 @@ def log(name: str = "one", lines: int = 600) -> str:
 
 def listing(name: str = "one", lines: int = 400, first: int = 1) -> str:
     """A file as a reading tool shows it: numbered, with padding."""
-    return "\n".join(f"{n:6}\t    {name}_{n} = compute({n * 7 % 50})  # part {n}" for n in range(first, first + lines))
+    return "\n".join(f"{n:6}\t{name}_{n} = {n * 7 % 50}" for n in range(first, first + lines))
 
 
 def user(*blocks: Json | str) -> Json:

@@ -72,6 +72,19 @@ def test_a_body_over_the_bound(path: str, error: dict[str, object], headers: lis
     assert reply.header(b"connection") == b"close"
 
 
+def test_a_client_that_waits_for_leave_is_refused_without_a_wait() -> None:
+    async def scenario() -> None:
+        async with world(answering(ok()), limits=SMALL) as w:
+            wire = await w.client()
+            await wire.send(raw("POST", ANTHROPIC_PATH, "content-length: 1001", "expect: 100-continue"))
+            assert (await wire.reply()).status == 413
+            async with asyncio.timeout(0.5):  # it will send nothing, so nothing is waited for
+                await wire.closed_by_peer()
+            wire.close()
+
+    run(scenario())
+
+
 def test_a_body_at_the_bound_is_served() -> None:
     async def scenario() -> None:
         async with world(answering(ok()), limits=SMALL) as w:

@@ -9,17 +9,22 @@ from gateway.world import (
     ANTHROPIC_PATH,
     END,
     OPENAI_PATH,
+    NotingDriver,
     Request,
     Wire,
     answering,
     chunk,
     closing,
+    gateway,
     ok,
     post,
     raw,
     run,
+    upstream,
     world,
 )
+
+from coldpress.gateway.settings import Provider
 
 UNREAD = "/v1/models"
 
@@ -248,9 +253,15 @@ def test_a_compressed_reply_goes_on_compressed_with_its_header() -> None:
 def test_cookies_are_not_kept_between_requests() -> None:
     async def scenario() -> None:
         seen: list[Request] = []
-        async with world(answering(ok(b"{}", "set-cookie: session=1; Path=/"), seen)) as w:
-            await w.ask(raw("GET", UNREAD))
-            await w.ask(raw("GET", UNREAD))
+        async with upstream(answering(ok(b"{}", "set-cookie: session=1; Path=/"), seen)) as up:
+            # By name: cookie jars do not keep cookies of a bare address anyway.
+            provider = Provider("up", f"http://localhost:{up.port}")
+            async with gateway((provider,), NotingDriver()) as ready:
+                wire = Wire(*await asyncio.open_connection("127.0.0.1", ready.port))
+                for _ in range(2):
+                    await wire.send(raw("GET", UNREAD))
+                    assert (await wire.reply()).header(b"set-cookie") == b"session=1; Path=/"
+                wire.close()
         assert [request.header("cookie") for request in seen] == [None, None]
 
     run(scenario())

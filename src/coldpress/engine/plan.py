@@ -167,8 +167,7 @@ class _Work:
 
     def plan(self) -> Plan:
         """Give the result of the pass."""
-        head = self._conversation.head
-        session = Session(tuple(self._edits), tuple(self._seen), head.identity, head.exact)
+        session = Session(tuple(self._edits), tuple(self._seen), self._conversation.head.identity)
         return Plan(
             tuple(self._edits),
             tuple(self._fresh),

@@ -41,14 +41,13 @@ class Seen:
 class Session:
     """The part of a conversation's state that belongs to a prefix of its messages.
 
-    `edits` holds the standing edits in that prefix, in the order of their spans. `head_identity` and `head_exact`
-    name the system prompt as last seen.
+    `edits` holds the standing edits in that prefix, in the order of their spans. `head_identity` names the system
+    prompt as last seen.
     """
 
     edits: tuple[Edit, ...] = ()
     seen: tuple[Seen, ...] = ()
     head_identity: bytes = b""
-    head_exact: bytes = b""
 
     def upto(self, messages: int) -> Session:
         """Give the state that belongs to the first `messages` messages."""
@@ -56,7 +55,6 @@ class Session:
             self.edits[: bisect_left(self.edits, messages, key=_message_of)],
             self.seen[: bisect_left(self.seen, messages, key=_message_of)],
             self.head_identity,
-            self.head_exact,
         )
 
 

@@ -89,8 +89,7 @@ class Client:
         await self._send({"type": "http.response.body", "body": chunk, "more_body": True})
 
     async def finish(self, chunk: bytes = b"") -> None:
-        """Send the last piece. From here on the client's leaving is no news."""
-        self._stop_watching()
+        """Send the last piece."""
         await self._send({"type": "http.response.body", "body": chunk, "more_body": False})
 
     async def answer(self, status: int, headers: RawHeaders, body: bytes) -> None:

@@ -167,6 +167,7 @@ class InferenceRelay:
                 client.watch()
                 reply = await self._upstream.send(call)
                 del call
+                exchange.lease.release()
                 try:
                     await self._relay_reply(exchange, reply)
                 except UpstreamBroken as error:

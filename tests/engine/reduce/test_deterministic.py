@@ -94,20 +94,25 @@ def test_words_in_data_draw_no_attention() -> None:
     assert "look like warnings" in view(text, command="make test")
 
 
-def test_every_search_line_keeps_its_own_number_and_the_rest_is_counted_by_file() -> None:
+def test_every_search_line_keeps_its_own_number_and_each_file_says_how_much_of_it_is_shown() -> None:
     text = "\n".join(f"src/pkg/file_{f}.py:{n}:    value = call({n})" for f in range(9) for n in range(1, 120))
     lines = view(text, "search").split("\n")
     assert lines[1] == "1,071 hits in 9 files"
-    path, seen = "", 0
-    for line in lines[2:]:
+    path, told, seen = "", 0, 0
+    for line in [*lines[2:], "src/end (0 of 119 hits shown)"]:
         if line.startswith("src/"):
-            path = line
-        elif line.startswith("[coldpress"):
-            assert line == f"[coldpress: {119 - seen} more lines of this file left out, {119 - seen} of them hits]"
-            seen = 0
+            assert seen == told
+            path, _, rest = line.partition(" (")
+            told, seen = int(rest.split()[0]), 0
+            assert rest == f"{told} of 119 hits shown)"
         else:
             assert f"{path}:{line}" in text.split("\n")
             seen += 1
+
+
+def test_every_file_that_is_named_shows_a_hit_where_there_is_room() -> None:
+    text = "\n".join(f"src/package_{f}/module.py:{n}: call({n})" for f in range(60) for n in range(8))
+    assert "(0 of" not in view(text, "search")
 
 
 def test_a_search_with_more_files_than_fit_counts_them() -> None:

@@ -8,7 +8,7 @@ from coldpress.engine.catalogue import Kind
 from coldpress.engine.markers import is_marked
 from coldpress.engine.reduce import terminal
 from coldpress.engine.reduce.reduced import Reduced, pays
-from coldpress.engine.reduce.views import listing, search, shell
+from coldpress.engine.reduce.views import binary, listing, search, shell
 from coldpress.engine.reduce.views.frame import View, opening
 
 WEB_BUDGET_BYTES = 8192
@@ -31,7 +31,12 @@ def reduce(text: str, *, kind: Kind, command: str | None, sha: str, rerun: str |
         rerun: a sentence on how to get everything again; the caller has made sure that it promises
             nothing that the request does not offer.
     """
-    if kind not in _KINDS or "\0" in text or is_marked(text):
+    if kind not in _KINDS or is_marked(text):
+        return None
+    if binary.is_binary(text):
+        pressed = binary.note(text, sha=sha, rerun=rerun)
+        return Reduced(pressed) if pays(text, pressed) else None
+    if "\0" in text:
         return None
     view = _view(_as_shown(text), kind, command)
     pressed = f"{opening(view, text, sha=sha, rerun=rerun)}\n{view.body}"

@@ -9,7 +9,7 @@ from coldpress.engine.reduce.heading import SearchLine, parse
 from coldpress.engine.reduce.reduced import size_bytes
 from coldpress.engine.reduce.views.frame import View, shorten
 
-BUDGET_BYTES = 4096
+BUDGET_BYTES = 6144
 MAX_LINE_CHARS = 300
 MAX_LINES_PER_FILE = 60
 
@@ -22,6 +22,11 @@ class _File:
     @property
     def hits(self) -> int:
         return sum(line.sign == ":" for line in self.lines)
+
+    @property
+    def ranked(self) -> tuple[SearchLine, ...]:
+        """Hits first, then context, both in their own order."""
+        return tuple(sorted(self.lines, key=lambda line: line.sign != ":"))
 
 
 def view(text: str) -> View | None:
@@ -36,56 +41,61 @@ def view(text: str) -> View | None:
         grouped.setdefault(parsed.full_path(line.path), []).append(line)
     files = tuple(_File(path, tuple(group)) for path, group in grouped.items())
     others = [line for line, read in zip(lines, parsed.lines, strict=True) if read is None and line.strip("- ")]
-    low, high = 0, MAX_LINES_PER_FILE
-    while low < high:  # the most lines per file that fit
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if size_bytes(_body(files, middle)) <= BUDGET_BYTES else (low, middle - 1)
-    return _view(files, low, others)
+    return _view(files, others)
 
 
-def _view(files: Sequence[_File], per_file: int, others: Sequence[str]) -> View:
-    body = _body(files, per_file) if per_file else _counts(files)
-    tail = "\n".join(shorten(line, MAX_LINE_CHARS) for line in others[:4])
-    total = f"{sum(file.hits for file in files):,} hits in {len(files):,} files"
-    shown = [line for file in files for line in _chosen(file, per_file)]
-    return View(
-        "\n".join(part for part in (total, body, tail) if part),
-        len(shown),
-        sum(size_bytes(line.path) + size_bytes(line.body) + 2 for line in shown),
-    )
+def _view(files: Sequence[_File], others: Sequence[str]) -> View:
+    named = _named(files)
+    counts = _allot(files[:named])
+    chosen = [_chosen(file, count) for file, count in zip(files, counts, strict=False)]
+    out = [f"{sum(file.hits for file in files):,} hits in {len(files):,} files"]
+    for file, lines in zip(files, chosen, strict=False):
+        out.append(_heading(file, lines))
+        out += (shorten(line.body, MAX_LINE_CHARS) for line in lines)
+    if rest := files[named:]:
+        out.append(f"[coldpress: {len(rest):,} more files with {sum(f.hits for f in rest):,} hits left out here]")
+    out += (shorten(line, MAX_LINE_CHARS) for line in others[:4])
+    shown = [line for lines in chosen for line in lines]
+    return View("\n".join(out), len(shown), sum(size_bytes(line.path) + size_bytes(line.body) + 2 for line in shown))
+
+
+def _named(files: Sequence[_File]) -> int:
+    """How many files can be named at all; naming may take half of the room."""
+    room = BUDGET_BYTES // 2
+    for index, file in enumerate(files):
+        room -= size_bytes(_heading(file, ())) + 1
+        if room < 0:
+            return index
+    return len(files)
+
+
+def _allot(files: Sequence[_File]) -> list[int]:
+    """Give out lines one by one, a line to each file in turn, until the room is used."""
+    room = BUDGET_BYTES - sum(size_bytes(_heading(file, ())) + 1 for file in files)
+    counts = [0] * len(files)
+    for turn in range(MAX_LINES_PER_FILE):
+        before = room
+        for index, file in enumerate(files):
+            if turn != counts[index] or turn >= len(file.lines):
+                continue
+            cost = size_bytes(shorten(file.ranked[turn].body, MAX_LINE_CHARS)) + 1
+            if cost <= room:
+                counts[index] += 1
+                room -= cost
+        if room == before:
+            break
+    return counts
+
+
+def _heading(file: _File, shown: Sequence[SearchLine]) -> str:
+    """Name a file and say how many of its hits are shown."""
+    hits = sum(line.sign == ":" for line in shown)
+    if len(shown) == len(file.lines):
+        return file.path
+    return shorten(f"{file.path} ({hits:,} of {file.hits:,} hits shown)", MAX_LINE_CHARS)
 
 
 def _chosen(file: _File, count: int) -> tuple[SearchLine, ...]:
-    """The first lines of a file; where they would leave all its hits out, the hits come first."""
-    first = file.lines[:count]
-    if any(line.sign == ":" for line in first):
-        return first
-    return tuple(line for line in file.lines if line.sign == ":")[:count]
-
-
-def _body(files: Sequence[_File], per_file: int) -> str:
-    out: list[str] = []
-    for file in files:
-        shown = _chosen(file, per_file)
-        out.append(file.path)
-        out += (shorten(line.body, MAX_LINE_CHARS) for line in shown)
-        dropped = len(file.lines) - len(shown)
-        if dropped:
-            hits = file.hits - sum(line.sign == ":" for line in shown)
-            out.append(f"[coldpress: {dropped:,} more lines of this file left out, {hits:,} of them hits]")
-    return "\n".join(out)
-
-
-def _counts(files: Sequence[_File]) -> str:
-    """Name files and count their hits, as many as fit."""
-    out: list[str] = []
-    size = 0
-    for index, file in enumerate(files):
-        line = shorten(f"{file.path} ({file.hits:,} hits)", MAX_LINE_CHARS)
-        size += size_bytes(line) + 1
-        if size > BUDGET_BYTES:
-            rest = files[index:]
-            out.append(f"[coldpress: {len(rest):,} more files with {sum(f.hits for f in rest):,} hits left out here]")
-            break
-        out.append(line)
-    return "\n".join(out)
+    """The lines of a file to show, hits before context, in their own order."""
+    wanted = {id(line) for line in file.ranked[:count]}
+    return tuple(line for line in file.lines if id(line) in wanted)
