@@ -12,8 +12,9 @@ import functools
 import logging
 import os
 import threading
+import time
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 
@@ -131,6 +132,15 @@ class Driver:
     def finish(self, outcome: Outcome) -> None:
         """Write down how a request ended."""
         self._store.add_outcome(outcome)
+
+    @property
+    def wants_replies(self) -> bool:
+        """Whether the raw log is on."""
+        return self._settings.store.raw_log
+
+    def log_reply(self, request_id: str, headers: Sequence[tuple[str, str]], body: bytes) -> None:
+        """Put a reply into the raw log, as far as it came."""
+        self._store.log_event(request_id, time.time(), "reply", headers, body)
 
     def stats(self) -> dict[str, object]:
         """Give the ledger's sums for `/stats`; blocking.

@@ -317,3 +317,24 @@ def test_the_provider_gets_its_own_error_relayed_as_it_is() -> None:
 
     run(scenario())
     assert driver.outcomes[0].status == 529
+
+
+@pytest.mark.parametrize("on", [True, False], ids=["raw log on", "raw log off"])
+def test_a_reply_goes_into_the_raw_log_only_where_that_is_on(on: bool) -> None:
+    driver = NotingDriver(replies=[] if on else None)
+
+    async def scenario() -> bytes:
+        async with world(answering(ok(b'{"usage":{"input_tokens":1}}')), driver=driver) as w:
+            reply = await w.ask(post(ANTHROPIC_PATH, BODY))
+            await asyncio.wait_for(driver.finished.wait(), 5)
+            return reply.body
+
+    body = run(scenario())
+    if not on:
+        assert driver.replies is None
+        return
+    assert driver.replies is not None
+    [(request_id, headers, kept)] = driver.replies
+    assert kept == body
+    assert request_id == driver.outcomes[0].request_id
+    assert "content-type" in headers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -178,10 +178,12 @@ class NotingDriver:
     Attributes:
         rewrite: makes the body to send, `None` for the client's own.
         hold: prepare waits for it where it is set.
+        replies: the raw log of replies, where it is on.
     """
 
     rewrite: Callable[[bytes], bytes] | None = None
     hold: asyncio.Event | None = None
+    replies: list[tuple[str, dict[str, str], bytes]] | None = None
     inbound: list[Inbound] = field(default_factory=list)
     outcomes: list[Outcome] = field(default_factory=list)
     finished: asyncio.Event = field(default_factory=asyncio.Event)
@@ -205,6 +207,14 @@ class NotingDriver:
             sent_bytes=len(body),
         )
         return Prepared(body, body is not inbound.body, receipt, stream=False)
+
+    @property
+    def wants_replies(self) -> bool:
+        return self.replies is not None
+
+    def log_reply(self, request_id: str, headers: Sequence[tuple[str, str]], body: bytes) -> None:
+        assert self.replies is not None
+        self.replies.append((request_id, dict(headers), body))
 
     def finish(self, outcome: Outcome) -> None:
         self.outcomes.append(outcome)

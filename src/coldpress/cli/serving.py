@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from contextlib import ExitStack, closing
-from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -17,7 +16,7 @@ from coldpress.config.files import FILE_NAME
 from coldpress.config.settings import Settings
 from coldpress.drive import Driver
 from coldpress.gateway.serve import Serving, run
-from coldpress.gateway.settings import GatewaySettings, gateway_settings
+from coldpress.gateway.settings import gateway_settings
 from coldpress.model.errors import StoreError
 from coldpress.stores.sqlite import SqliteStore
 
@@ -42,15 +41,8 @@ def serve(settings: Settings) -> None:
         sweep = repeating(lambda: _sweep(store), every_seconds=_SWEEP_SECONDS, name="coldpress-sweep")
         parts.enter_context(look)
         parts.enter_context(sweep)
-        run(_gateway_settings(settings), driver, told=lambda serving: _tell(serving, settings))
+        run(gateway_settings(settings), driver, told=lambda serving: _tell(serving, settings))
     talk("stopped. A client that still points here gets no answer: unset ANTHROPIC_BASE_URL or OPENAI_BASE_URL.")
-
-
-def _gateway_settings(settings: Settings) -> GatewaySettings:
-    taken = gateway_settings(settings, control_port=settings.control_port)
-    given = settings.limits
-    limits = replace(taken.limits, client_seconds=given.client_seconds, shutdown_seconds=given.shutdown_seconds)
-    return replace(taken, limits=limits)
 
 
 def how_to_point_clients(url: str, settings: Settings) -> str:

@@ -152,7 +152,7 @@ def _referents(candidate: Candidate) -> tuple[dedupe.Referent, ...]:
         for seen in reversed(candidate.seen)
         if seen.all_lines_visible
         and seen.classified.kind == own.kind
-        and (seen.classified.target == own.target if own.kind == "source" else seen.name == _call_name(candidate))
+        and (seen.classified.target == own.target if own.kind == "source" else seen.call == _call_name(candidate))
     ]
     return tuple(dedupe.Referent(seen.name, candidate.read(seen)) for seen in fitting[:_MOST_REFERENTS])
 
@@ -161,15 +161,30 @@ def _answer_refusal(candidate: Candidate) -> Verdict | None:
     """Give the exact text of an earlier, pressed read in the place of the client's refusal to read it again."""
     if candidate.classified.kind != "source" or not is_reread_refusal(candidate.text):
         return None
-    target = candidate.classified.target
-    earlier = [seen for seen in candidate.seen if target is not None and seen.classified.target == target]
-    same_call = [seen for seen in earlier if seen.arguments == candidate.arguments] or earlier
+    target, asked = candidate.classified.target, _asked_for(candidate.arguments)
+    # Only the very range that was asked for again: the text of another one would be a wrong answer.
+    same_call = [
+        seen
+        for seen in candidate.seen
+        if target is not None and seen.classified.target == target and _asked_for(seen.arguments) == asked
+    ]
     if not same_call or same_call[-1].standing is None:
         return None
     original = candidate.read(same_call[-1])
     standing = Standing(candidate.key, original, "restore", original_sha(candidate.text))
     rule = Rule("(refusal to read again)", ("exact",))
     return Verdict(standing, _line(candidate, rule, standing, "restored"))
+
+
+def _asked_for(arguments: str) -> object:
+    """Give the arguments of a read in the form clients compare them: order and defaults play no part."""
+    try:
+        given = msgspec.json.decode(arguments)
+    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
+        return arguments
+    if not isinstance(given, dict):
+        return given
+    return {k: v for k, v in given.items() if v is not None and not (k == "offset" and v in (0, 1))}
 
 
 def _call_name(candidate: Candidate) -> str:

@@ -22,7 +22,6 @@ REFERABLE = ("source", "shell", "search", "listing", "web")
 """Kinds of results that a later result may repeat or refer to."""
 
 
-_NUMBERED = " (call "
 _SHORTEST_REFUSAL_BYTES = 40
 
 
@@ -194,16 +193,17 @@ class _Work:
         if classified.kind not in REFERABLE:
             return
         replaced = standing if standing.replacement is not None else None
-        name = self._name(name_of(call.name, classified))
-        self._seen.append(Seen(place.key, place.message, place.literal, classified, arguments, name, replaced))
+        called = name_of(call.name, classified)
+        name = self._name(called)
+        self._seen.append(Seen(place.key, place.message, place.literal, classified, arguments, called, name, replaced))
 
     def _name(self, call: str) -> str:
         """Tell calls of the same name apart by their number in the conversation."""
         if self._calls_named is None:
-            self._calls_named = Counter(seen.name.partition(_NUMBERED)[0] for seen in self._seen)
+            self._calls_named = Counter(seen.call for seen in self._seen)
         self._calls_named[call] += 1
         number = self._calls_named[call]
-        return call if number == 1 else f"{call}{_NUMBERED}{number})"
+        return call if number == 1 else f"{call} (call {number})"
 
 
 def _withheld(line: Line | None, operation: Operation) -> Line | None:

@@ -15,7 +15,8 @@ from coldpress.model.identity import EditKey
 class Seen:
     """One text of an earlier tool result.
 
-    `name` is how a marker calls it ("Read src/a.py"); it never changes while the conversation goes on.
+    `call` is what was called ("Read src/a.py"), `name` is how a marker calls it: the same, with its number where
+    there are several. Neither changes while the conversation goes on.
     `arguments` is the JSON text its call was made with. `standing` is the decision on it, `None` where it is exact.
     """
 
@@ -24,6 +25,7 @@ class Seen:
     literal: TextLiteral = field(compare=False)
     classified: Classified
     arguments: str
+    call: str
     name: str
     standing: Standing | None
 

@@ -61,7 +61,7 @@ class Gateway:
         headers = sort_request_headers(scope["headers"])
         # A client that offered an upgrade may send what our HTTP parser will no longer read as requests.
         client = Client(receive, send, asked=b"expect" in headers.noted, last=b"upgrade" in headers.noted)
-        page = self._pages.find(scope["method"], scope["raw_path"]) if self._own_pages else None
+        page = await self._pages.find(scope["method"], scope["raw_path"]) if self._own_pages else None
         if page is not None:
             await _answer(client, 200, page)
             return
@@ -75,7 +75,7 @@ class Gateway:
     async def control(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request of the control port."""
         client = Client(receive, send, asked=False, last=False)
-        page = self._pages.find(scope["method"], scope["raw_path"])
+        page = await self._pages.find(scope["method"], scope["raw_path"])
         if page is None:
             await _answer(client, 404, b'{"error":"coldpress: this port answers GET /health and GET /stats"}')
         else:

@@ -6,9 +6,11 @@ import asyncio
 import logging
 import os
 import time
+from collections.abc import Sequence
 from typing import Literal, Protocol
 
 from coldpress.drive import Inbound, Prepared
+from coldpress.gateway.asgi import RawHeaders
 from coldpress.gateway.client import Client
 from coldpress.gateway.errors import ClientGone, UpstreamBroken, UpstreamFailed
 from coldpress.gateway.headers import REQUEST_ID_HEADER, RequestHeaders, inference_headers, with_own_key
@@ -38,6 +40,13 @@ class Driver(Protocol):
     def finish(self, outcome: Outcome) -> None:
         """Take note of how a request ended that `prepare` has seen."""
 
+    @property
+    def wants_replies(self) -> bool:
+        """Whether `log_reply` keeps anything."""
+
+    def log_reply(self, request_id: str, headers: Sequence[tuple[str, str]], body: bytes) -> None:
+        """Keep a reply as it came, as far as it came."""
+
     def stats(self) -> dict[str, object]:
         """Counts for `/stats`."""
 
@@ -50,7 +59,8 @@ class _Exchange:
     """
 
     __slots__ = (
-        "began_at", "client", "ended", "format", "headers", "lease", "reader", "request_id", "route", "seen", "status"
+        "began_at", "client", "ended", "format", "headers", "lease", "reader", "reply_headers", "request_id",
+        "route", "seen", "status",
     )  # fmt: skip
 
     def __init__(
@@ -68,6 +78,7 @@ class _Exchange:
         self.status: int | None = None
         self.ended: Ended = "upstream_broken"
         self.reader: SideReader | None = None
+        self.reply_headers: RawHeaders = []
 
     def outcome(self) -> Outcome:
         read = self.reader.end() if self.reader is not None else None
@@ -184,7 +195,9 @@ class InferenceRelay:
 
     async def _relay_reply(self, exchange: _Exchange, reply: Reply) -> None:
         exchange.status = reply.status
-        exchange.reader = side_reader(reply, exchange.format, self._counters)
+        keep_bytes = self._limits.expanded_bytes if self._driver.wants_replies else 0
+        exchange.reader = side_reader(reply, exchange.format, self._counters, keep_bytes=keep_bytes)
+        exchange.reply_headers = reply.headers
         own = [(REQUEST_ID_HEADER, exchange.request_id.encode())]
         await start_reply(exchange.client, reply, exchange.route.provider.name, extra=own)
         await pass_body(exchange.client, reply, self._counters, exchange.reader.feed)
@@ -197,6 +210,9 @@ class InferenceRelay:
         if outcome.ended in ("upstream_broken", "upstream_failed"):
             fields = {"provider": exchange.route.provider.name, "status": outcome.status, "ended": outcome.ended}
             log.warning("upstream gave no whole answer", extra={"request_id": outcome.request_id, **fields})
+        if exchange.reader is not None and exchange.reader.kept:
+            readable = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in exchange.reply_headers]
+            self._driver.log_reply(exchange.request_id, readable, bytes(exchange.reader.kept))
         self._driver.finish(outcome)
 
 

@@ -33,17 +33,26 @@ _TAP_FAULTS = (
 
 
 class SideReader:
-    """Reads usage off a reply on the side. A fault of its own ends the reading, never the reply."""
+    """Reads usage off a reply on the side. A fault of its own ends the reading, never the reply.
 
-    __slots__ = ("_counters", "_tap")
+    Args:
+        tap: what reads; `None` where the reply cannot be read along (it came compressed all the same).
+        counters: of the transport.
+        keep_bytes: how much of the reply to keep for the raw log, 0 where there is none.
+    """
 
-    def __init__(self, tap: UsageTap | None, counters: Counters) -> None:
-        """Wrap a tap; `None` where the reply cannot be read along (it came compressed all the same)."""
+    __slots__ = ("_counters", "_keep_bytes", "_tap", "kept")
+
+    def __init__(self, tap: UsageTap | None, counters: Counters, *, keep_bytes: int) -> None:
         self._tap = tap
         self._counters = counters
+        self._keep_bytes = keep_bytes
+        self.kept = bytearray()
 
     def feed(self, chunk: bytes) -> None:
         """Show it a piece of the reply."""
+        if len(self.kept) < self._keep_bytes:
+            self.kept += chunk[: self._keep_bytes - len(self.kept)]
         if self._tap is not None:
             try:
                 self._tap.feed(chunk)
@@ -66,11 +75,12 @@ class SideReader:
         log.warning("usage could not be read", extra={"fault": type(error).__name__})
 
 
-def side_reader(reply: Reply, format_name: FormatName, counters: Counters) -> SideReader:
-    """Choose how to read a reply along."""
+def side_reader(reply: Reply, format_name: FormatName, counters: Counters, *, keep_bytes: int) -> SideReader:
+    """Choose how to read a reply along, and how much of it to keep."""
     headers = reply.headers
     compressed = header(headers, b"content-encoding").lower() not in ("", "identity")
-    return SideReader(None if compressed else UsageTap(format_name, header(headers, b"content-type")), counters)
+    tap = None if compressed else UsageTap(format_name, header(headers, b"content-type"))
+    return SideReader(tap, counters, keep_bytes=keep_bytes)
 
 
 async def start_reply(client: Client, reply: Reply, provider: str, *, extra: RawHeaders) -> None:

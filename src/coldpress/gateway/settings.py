@@ -79,12 +79,12 @@ class GatewaySettings:
 
 
 def gateway_settings(settings: Settings, *, control_port: int | None = None) -> GatewaySettings:
-    """Take the gateway's part out of all settings."""
+    """Take the gateway's part out of all settings; `control_port`, where given, goes before theirs."""
     given = settings.limits
     return GatewaySettings(
         host=settings.host,
         port=settings.port,
-        control_port=control_port,
+        control_port=settings.control_port if control_port is None else control_port,
         providers=tuple(
             Provider(row.name, row.url, row.formats, row.operation, row.api_key) for row in settings.providers
         ),
@@ -96,6 +96,8 @@ def gateway_settings(settings: Settings, *, control_port: int | None = None) -> 
             in_flight_bytes=given.in_flight_bytes,
             connect_seconds=given.connect_seconds,
             idle_seconds=given.idle_seconds,
+            client_seconds=given.client_seconds,
             prepare_seconds=given.prepare_seconds,
+            shutdown_seconds=given.shutdown_seconds,
         ),
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Literal, assert_never
 
 import msgspec
 
@@ -23,53 +24,65 @@ RECORDED_SCALE = 1.24
 """Tokens that Claude's provider reports for one token of o200k, over recorded sessions of Claude Code."""
 
 
+Scope = Literal["messages", "rebuilt", "recorded"]
+"""What a share is taken of: the messages alone, the whole request with the head as rebuilt, which is small, or with
+a head of the size that the provider's usage tells."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """Input tokens, those of every request and those of them that were sent for the first time."""
+
+    every: float = 0
+    first: float = 0
+
+    def __add__(self, other: Sent) -> Sent:
+        return Sent(self.every + other.every, self.first + other.first)
+
+    def bill(self, write_to_read: float) -> float:
+        """Price the input in prices of one read token.
+
+        Simulated, with a prefix cache that never runs cold: each token is written once and read from then on.
+        """
+        return self.every + (write_to_read - 1) * self.first
+
+
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """Input tokens of all requests of a run, without coldpress and with it. Images are in neither.
+    """Input tokens of a run's requests. Images are in none of them.
 
     Attributes:
-        without, pressed: of the messages.
-        head: of system prompt and tools as rebuilt, which is smaller than the client's own.
-        recorded_head: of everything before the messages as the provider reported it; `None` where it did not.
-        new_without, new_pressed: of the messages when they are sent for the first time.
-        new_head: of the rebuilt head at the start of a conversation.
+        without, pressed: of the messages, without coldpress and with it.
+        rebuilt_head: of system prompt and tools as rebuilt.
+        recorded_head: of everything before the messages, as the provider reported it; `None` where it did not.
     """
 
-    without: int = 0
-    pressed: int = 0
-    head: int = 0
-    recorded_head: float | None = 0
-    new_without: int = 0
-    new_pressed: int = 0
-    new_head: int = 0
-
-    @property
-    def saved(self) -> int:
-        """Tokens that were not re-sent."""
-        return self.without - self.pressed
+    without: Sent = Sent()
+    pressed: Sent = Sent()
+    rebuilt_head: Sent = Sent()
+    recorded_head: Sent | None = Sent()
 
     def __add__(self, other: Tokens) -> Tokens:
-        known = self.recorded_head is not None and other.recorded_head is not None
+        mine, theirs = self.recorded_head, other.recorded_head
         return Tokens(
             self.without + other.without,
             self.pressed + other.pressed,
-            self.head + other.head,
-            (self.recorded_head or 0) + (other.recorded_head or 0) if known else None,
-            self.new_without + other.new_without,
-            self.new_pressed + other.new_pressed,
-            self.new_head + other.new_head,
+            self.rebuilt_head + other.rebuilt_head,
+            None if mine is None or theirs is None else mine + theirs,
         )
 
-    def bills(self, write_to_read: float) -> tuple[float, float]:
-        """Price the input without and with coldpress, in prices of one read token.
-
-        Simulated, with a prefix cache that never runs cold: each token is written once and read on every later
-        request. A view that is decided at first sight rewrites nothing.
-        """
-        whole, pressed = self.without + self.head, self.pressed + self.head
-        written, written_pressed = self.new_without + self.new_head, self.new_pressed + self.new_head
-        more = write_to_read - 1
-        return whole + more * written, pressed + more * written_pressed
+    def both(self, scope: Scope) -> tuple[Sent, Sent] | None:
+        """Give a scope's tokens without coldpress and with it; `None` where its head is unknown."""
+        match scope:
+            case "messages":
+                return self.without, self.pressed
+            case "rebuilt":
+                return self.without + self.rebuilt_head, self.pressed + self.rebuilt_head
+            case "recorded":
+                head = self.recorded_head
+                return None if head is None else (self.without + head, self.pressed + head)
+            case _:
+                assert_never(scope)
 
 
 @dataclass(slots=True)
@@ -79,6 +92,13 @@ class Views:
     results: int = 0
     saved_once: int = 0
     saved_resent: int = 0
+
+    def __add__(self, other: Views) -> Views:
+        return Views(
+            self.results + other.results,
+            self.saved_once + other.saved_once,
+            self.saved_resent + other.saved_resent,
+        )
 
 
 @dataclass(slots=True)
@@ -127,7 +147,7 @@ class _Work:
     def __init__(self, figures: SessionFigures, count: Callable[[str], int]) -> None:
         self.figures = figures
         self._count = count
-        self._answered: set[str] = set()
+        self._answered: set[tuple[str, int]] = set()
         self._called: set[str] = set()
         self._mode_of: dict[str, str] = {}
 
@@ -148,11 +168,11 @@ class _Work:
         """Tokens of some texts."""
         return sum(self._count(text) for text in texts)
 
-    def pressed(self, tool: str, call: str, original: str, sent: str) -> _Gain | None:
-        """Note a result's text; gives the gain where it was pressed."""
-        is_new = call not in self._answered
+    def pressed(self, tool: str, place: tuple[str, int], original: str, sent: str) -> _Gain | None:
+        """Note a result's text at a place, its call and its part; gives the gain where it was pressed."""
+        is_new = place not in self._answered
         self.figures.results[tool] += is_new
-        self._answered.add(call)
+        self._answered.add(place)
         if original == sent:
             return None
         gain = _Gain(tool, self._mode_of[original_sha(original)], self._count(original) - self._count(sent))
@@ -177,7 +197,7 @@ class _Chain:
         self.requests = 0
         self._work = work
         self._sent: tuple[bytes, ...] = ()
-        self._tokens = Tokens()
+        self._without = self._pressed = 0
         self._head, self._head_tokens = "", 0
         self._recorded_head: float | None = None
         self._tool_of: dict[str, str] = {}
@@ -195,52 +215,47 @@ class _Chain:
         known = len(self._sent)
         if sent.messages[:known] != self._sent or len(received.messages) != len(sent.messages):
             raise RecordingError(f"request {self.requests} changes what an earlier one sent; the driver must not")
-        before = self._tokens
+        without, pressed = self._without, self._pressed
         for one, other in zip(received.messages[known:], sent.messages[known:], strict=True):
             self._message(read_blocks(one), read_blocks(other))
         self._sent = sent.messages
-        self._count_head(received, exchange)
-        first = not self.requests
+        begins = not self.requests and not is_fork
+        rebuilt, recorded = self._heads(received, exchange)
         self.requests += 1
-        after = self._tokens
         return Tokens(
-            without=after.without,
-            pressed=after.pressed,
-            head=self._head_tokens,
-            recorded_head=self._recorded_head,
-            new_without=0 if is_fork else after.without - before.without,
-            new_pressed=0 if is_fork else after.pressed - before.pressed,
-            new_head=self._head_tokens if first and not is_fork else 0,
+            Sent(self._without, 0 if is_fork else self._without - without),
+            Sent(self._pressed, 0 if is_fork else self._pressed - pressed),
+            Sent(rebuilt, rebuilt if begins else 0),
+            None if recorded is None else Sent(recorded, recorded if begins else 0),
         )
 
-    def _count_head(self, received: Body, exchange: Exchange) -> None:
-        """Count the rebuilt head, and at the first request take the recorded one for all."""
+    def _heads(self, received: Body, exchange: Exchange) -> tuple[int, float | None]:
+        """Count the rebuilt head; the recorded one is what the first request's usage leaves for it."""
         if received.head != self._head:
             self._head, self._head_tokens = received.head, self._work.count_texts((received.head,))
         prompt = exchange.turn.usage.prompt
         if not self.requests and prompt is not None:
-            self._recorded_head = max(0.0, prompt / RECORDED_SCALE - self._tokens.without)
+            self._recorded_head = max(0.0, prompt / RECORDED_SCALE - self._without)
+        return self._head_tokens, self._recorded_head
 
     def _message(self, received: tuple[Block, ...], sent: tuple[Block, ...]) -> None:
         for one, other in zip(received, sent, strict=True):
             self._work.figures.uncounted += one.uncounted
-            tokens = self._work.count_texts(one.texts)
-            if one.type != "tool_result":
-                self._tokens += Tokens(tokens, tokens)
-                self._say(one)
-                continue
-            self._tokens += Tokens(tokens, self._work.count_texts(other.texts))
-            tool = self._tool_of.get(one.tool_use_id, "(unknown)")
-            for text, view in zip(one.results, other.results, strict=True):
-                self.shown.result(text, view)
-                gain = self._work.pressed(tool, one.tool_use_id, text, view)
-                if gain is not None:
-                    self._gains.append((self.requests, gain))
+            self._without += self._work.count_texts(one.texts)
+            self._pressed += self._work.count_texts(other.texts)
+            if one.type == "tool_result":
+                self._result(one, other)
+            elif one.type == "tool_use":
+                self._tool_of[one.id] = one.name
+                self.shown.input(msgspec.json.decode(one.input))
+            else:
+                for text in one.texts:
+                    self.shown.said(text)
 
-    def _say(self, block: Block) -> None:
-        if block.type != "tool_use":
-            for text in block.texts:
-                self.shown.said(text)
-            return
-        self._tool_of[block.id] = block.name
-        self.shown.input(msgspec.json.decode(block.input))
+    def _result(self, received: Block, sent: Block) -> None:
+        tool = self._tool_of.get(received.tool_use_id, "(unknown)")
+        for part, (text, view) in enumerate(zip(received.results, sent.results, strict=True)):
+            self.shown.result(text, view)
+            gain = self._work.pressed(tool, (received.tool_use_id, part), text, view)
+            if gain is not None:
+                self._gains.append((self.requests, gain))

@@ -44,8 +44,7 @@ def exchanges(
     The recorded replies are kept as they were: open-loop.
 
     Raises:
-        RecordingError: while an exchange is made, where the driver passed it through for a reason of its own: figures over such
-            a run would mean nothing.
+        RecordingError: while an exchange is made, where the driver passed it through for a reason of its own.
     """
     with MemoryStore() as store, closing(Driver(settings, store)) as driver, asyncio.Runner() as runner:
         for trajectory in trajectories:

@@ -48,3 +48,14 @@ def share_interval(parts: Sequence[tuple[float, float]], *, seed: int, resamples
     tail = (1 - LEVEL) / 2
     low, high = found[int(tail * resamples)], found[min(resamples - 1, int((1 - tail) * resamples))]
     return Interval(sum(pair[0] for pair in parts) / whole, low, high, len(parts))
+
+
+def most_if_none(trials: int) -> float | None:
+    """Give the largest chance that still leaves `trials` trials without a hit once in twenty times.
+
+    Resampling cannot give an upper end where nothing was found; this one takes the trials as independent.
+
+    >>> round(most_if_none(600), 4)
+    0.005
+    """
+    return 1 - (1 - LEVEL) ** (1 / trials) if trials else None
