@@ -15,7 +15,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 
 import msgspec
@@ -197,11 +197,12 @@ class Driver:
         made = [standing.key for standing in plan.fresh if standing.replacement is not None]
         try:
             if made:
-                await asyncio.wrap_future(stored)
-            await asyncio.wrap_future(self._store.durable(planned.pending))
+                await _done(stored)
+            if planned.pending:
+                await _done(self._store.durable(planned.pending))
         except StoreError as error:
             log.warning("not durable, sent exact", extra={"request": inbound.request_id, "why": str(error)})
-            return self._without_fresh(inbound, planned, edits)
+            return await self._without_fresh(inbound, planned, edits, made)
         except asyncio.CancelledError:
             self._sent_exact.update(dict.fromkeys(made))  # whoever gave up waiting sends the client's own bytes
             raise
@@ -220,10 +221,18 @@ class Driver:
         ours = {standing.key: standing for standing in plan.fresh}
         return {key: found for key, found in held.items() if found.replacement != ours[key].replacement}
 
-    def _without_fresh(self, inbound: Inbound, planned: _Planned, edits: tuple[Edit, ...]) -> Prepared:
-        """Send only the edits that earlier requests already sent: the store could not keep the new ones."""
-        before = planned.reading.extra or Session()
-        kept = edits[: len(before.edits)]
+    async def _without_fresh(
+        self, inbound: Inbound, planned: _Planned, edits: tuple[Edit, ...], made: list[EditKey]
+    ) -> Prepared:
+        """Send what stands and no more: the store could not keep what was decided now.
+
+        Where it cannot even answer for what stands, only the edits that earlier requests of this process sent go out.
+        """
+        try:
+            await asyncio.wrap_future(self._store.durable(planned.pending))
+            kept = tuple(edit for edit in edits if edit.standing.key not in made)
+        except StoreError:
+            kept = edits[: len(planned.reading.extra.edits)] if planned.reading.extra else ()
         body = splice(inbound.body, kept)
         bare = replace(planned, plan=replace(_NOTHING, edits=kept, reused=len(kept)))
         receipt = self._receipt(inbound, bare, kept, body, note="store_failed")
@@ -301,6 +310,14 @@ class Driver:
         if self._settings.store.raw_log:
             headers = tuple(inbound.headers.items())
             self._store.log_event(inbound.request_id, inbound.received_at, "request", headers, inbound.body)
+
+
+async def _done(future: Future[None]) -> None:
+    """Wait for a thread's future; one that is done already costs no turn of the event loop."""
+    if future.done():
+        future.result()
+    else:
+        await asyncio.wrap_future(future)
 
 
 def _as_held(edit: Edit, winner: Standing | None) -> Edit | None:

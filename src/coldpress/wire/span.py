@@ -133,6 +133,8 @@ def _decode_object(text: memoryview) -> dict[str, msgspec.Raw]:
 
 
 def _skip(text: bytes, at: int) -> int:
+    if at < len(text) and text[at] > 0x20:  # the usual case: clients write compact JSON
+        return at
     match = _SPACE.match(text, at)
     return match.end() if match else at
 
