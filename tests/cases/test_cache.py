@@ -5,24 +5,25 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
-from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
 from bodies import messages_bytes, pressed, texts
-from support import Press, pressing, settings
-
 from cases.talk import TOOLS, assistant, chat, chat_calls, chat_result, dump, log, messages, result, use, user
 from cases.through import KEY, gateway
+from support import Press, pressing, settings
+
 from coldpress.drive import Inbound
 from coldpress.engine.policy import DEFAULT_POLICY, Policy, Rule
 from coldpress.testing import StrictUpstream
+from coldpress.wire.registry import FormatName
 
 COLOURED = "\n".join(f"\x1b[32m{line}\x1b[0m" for line in log("a").split("\n"))
 LOSSLESS = Policy((Rule("kind:shell", ("lossless",), first_pass=True),))
 
 
-def turns(count: int, *, name: str = "a", make: Callable[[str], str] = log, **top: object) -> list[bytes]:
+def turns(count: int, *, name: str = "a", make: Callable[[str], str] = log, **top: Any) -> list[bytes]:
     """Growing requests, one more call with a large result each."""
     said: list[Any] = [user(f"do {name}")]
     bodies = []
@@ -64,7 +65,7 @@ def test_c05_nothing_is_added_anywhere_and_every_request_is_the_beginning_of_the
         sent = [p.body for p in press.all(bodies)]
     for body, now in zip(bodies, sent, strict=True):
         assert pressed(body, now) > 0
-    for now, following in zip(sent, sent[1:], strict=False):
+    for now, following in pairwise(sent):
         assert following.startswith(messages_bytes(now))
 
 
@@ -101,12 +102,15 @@ def in_a_chat(system: str, said: list[Any]) -> bytes:
 
 @pytest.mark.parametrize("write", [messages_first, system_first, in_a_chat])
 def test_c11_a_clock_in_the_system_prompt_is_told_and_not_rewritten(write: Callable[[str, list[Any]], bytes]) -> None:
-    name = "openai_chat" if write is in_a_chat else "anthropic"
+    name: FormatName = "openai_chat" if write is in_a_chat else "anthropic"
     said: list[Any] = [{"role": "user", "content": "go"}]
     with pressing() as press:
         for number, system in enumerate(VOLATILE):
             if name == "openai_chat":
-                said += [chat_calls((f"c{number}", "Bash", {"command": "make"})), chat_result(f"c{number}", log(system))]
+                said += [
+                    chat_calls((f"c{number}", "Bash", {"command": "make"})),
+                    chat_result(f"c{number}", log(system)),
+                ]
             else:
                 said += [assistant(use(f"t{number}")), user(result(f"t{number}", log(system)))]
             body = write(system, said)
@@ -149,7 +153,7 @@ def test_c13_tools_and_beta_headers_of_one_conversation_never_reach_another() ->
         "beta-b": messages(user("b"), tools=TOOLS),
         None: messages(user("c"), tools=("Read",)),
     }
-    with StrictUpstream() as upstream, gateway(upstream.url, replace(settings())) as gate:
+    with StrictUpstream() as upstream, gateway(upstream.url) as gate:
         for beta, body in bodies.items():
             gate.post("/v1/messages", body, KEY + ((("anthropic-beta", beta),) if beta else ()))
             received = upstream.inference[-1].request

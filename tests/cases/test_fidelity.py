@@ -5,19 +5,20 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from bodies import changed_literals
+from cases.talk import Json, assistant, chat, chat_calls, chat_result, log, messages, one_result, result, use, user
 from support import pressing, settings
 
-from cases.talk import Json, assistant, chat, chat_calls, chat_result, log, messages, one_result, result, use, user
 from coldpress.engine.policy import DEFAULT_POLICY
 from coldpress.stores.sqlite import SqliteStore
 
 FIXED = re.compile(r"(\d[\d,]*) of (\d[\d,]*) lines")
 
 
-def view_of(text: str, tool: str = "Bash", **arguments: object) -> str | None:
+def view_of(text: str, tool: str = "Bash", **arguments: Any) -> str | None:
     """What is sent for a result; `None` where it stays exact. The original must come back byte for byte."""
     body = one_result(text, tool, **arguments)
     with pressing() as press:
@@ -37,24 +38,24 @@ def number(found: str) -> int:
 def test_f01_every_search_line_keeps_its_own_number_and_dropped_lines_are_counted(files: int, context: int) -> None:
     lines = []
     for n in range(1, 900):
-        path = f"src/part_{n % files}.ts"
         sign = ":" if n % (context + 1) == 0 else "-"
-        lines.append(f"{path}{sign}{n * 3}{sign}  settings({{ key_{n}: {n} }}) // {'x' * 20}")
+        lines.append(f"src/part_{n % files}.ts{sign}{n * 3}{sign}  settings({{ key_{n}: {n} }}) // {'x' * 20}")
     view = view_of("\n".join(lines), "Grep", pattern="settings")
     assert view is not None
-    path, shown = "", 0
+    hits = [line for line in lines if re.match(r"[^:]+:\d+:", line)]
+    assert f"{len(hits):,} hits in {len({line.split(':')[0] for line in hits})} files" in view
+    path, shown = "", list[str]()
     for line in view.split("\n"):
         found = re.fullmatch(r"(\d+)([:-])(.*)", line)
         if line.startswith("src/"):
             path = line.partition(" ")[0]
         elif found:
-            shown += 1
-            assert f"{path}{found[2]}{found[1]}{found[2]}{found[3]}" in lines
-    dropped = sum(number(n) for n in re.findall(r"([\d,]+) more lines of this file left out", view))
-    dropped += sum(number(n) for n in re.findall(r"^src/\S+ \(([\d,]+) hits\)$", view, re.MULTILINE))
-    dropped += sum(number(n) for n in re.findall(r"more files with ([\d,]+) hits left out", view))
-    assert (shown > 0) == (files < 300)
-    assert shown + dropped == len(lines)
+            shown.append(f"{path}{found[2]}{found[1]}{found[2]}{found[3]}")
+    assert shown
+    assert set(shown) <= set(lines)
+    stated = FIXED.search(view)
+    assert stated is not None
+    assert (number(stated[1]), number(stated[2])) == (len(shown), len(lines))
 
 
 DIFF = "diff --git a/x.py b/x.py\n--- a/x.py\n+++ b/x.py\n@@ -1,900 +1,900 @@\n" + "\n".join(
@@ -239,7 +240,9 @@ def test_f19_binary_is_replaced_by_its_type_size_and_hash(tool: str, arguments: 
     [
         pytest.param(BINARY, "Read", {"file_path": "x"}, id="what a read gave is kept"),
         pytest.param(BINARY[:4000], "Bash", {"command": "curl x"}, id="a little"),
-        pytest.param("\0".join(f"src/file_{n}.c" for n in range(2000)), "Bash", {"command": "x -0"}, id="names and NULs"),
+        pytest.param(
+            "\0".join(f"src/file_{n}.c" for n in range(2000)), "Bash", {"command": "x -0"}, id="names and NULs"
+        ),
         pytest.param(BINARY, "mcp__files__get", {"id": 1}, id="of a server"),
     ],
 )

@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 from bodies import changed_literals, pressed, texts
-from support import failed_quietly, pressing
-
 from cases.talk import (
     assistant,
     chat,
@@ -24,6 +22,8 @@ from cases.talk import (
     user,
 )
 from cases.through import KEY, gateway
+from support import failed_quietly, pressing
+
 from coldpress.testing import StrictUpstream
 from coldpress.wire.registry import FormatName
 
@@ -109,7 +109,9 @@ def test_p03_every_id_of_a_parallel_batch_is_kept_in_a_chat() -> None:
 SEARCH_RESULT = {
     "type": "web_search_tool_result",
     "tool_use_id": "srvtoolu_1",
-    "content": [{"type": "web_search_result", "url": "https://example.org", "title": "t", "encrypted_content": "x" * 9000}],
+    "content": [
+        {"type": "web_search_result", "url": "https://example.org", "title": "t", "encrypted_content": "x" * 9000}
+    ],
 }
 SERVER_USE = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "q"}}
 
@@ -167,7 +169,12 @@ def test_p09_an_unanswered_call_stays_as_the_client_sent_it(answered: tuple[str,
 @pytest.mark.parametrize("name", ["Task", "t" * 200, "mcp__server__do-it", "Bash"])
 @pytest.mark.parametrize(
     "arguments",
-    ['{}', '{ "n" : 1.0,"big":123456789012345678901234567890 }', '{"nested":{"a":[[]],"t":"\\u00e9 \\/ é"}}', '{"k":""}'],
+    [
+        "{}",
+        '{ "n" : 1.0,"big":123456789012345678901234567890 }',
+        '{"nested":{"a":[[]],"t":"\\u00e9 \\/ é"}}',
+        '{"k":""}',
+    ],
 )
 def test_p11_names_and_inputs_keep_their_bytes(name: str, arguments: str) -> None:
     other = '{"type":"tool_use","id":"x","name":"' + name + '","input":' + arguments + "}"

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 from bodies import pressed
-from support import pressing
-
 from cases.talk import assistant, dump, log, messages, result, use, user
 from cases.through import gateway
+from support import pressing
+
 from coldpress.testing import Rules, Shell, StrictUpstream, task
 
 BLOCKS = [

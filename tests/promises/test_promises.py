@@ -9,12 +9,6 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-
-from coldpress.model.conversation import Conversation, ToolResult
-from coldpress.stores.sqlite import SqliteStore
-from coldpress.wire.prefix import Reader
-from coldpress.wire.registry import FormatName
-from coldpress.wire.span import mask_lone_surrogates
 from strategies import (
     STEPS,
     STYLES,
@@ -28,6 +22,12 @@ from strategies import (
 )
 from support import failed_quietly, pressing
 from support import settings as made
+
+from coldpress.model.conversation import Conversation, ToolResult
+from coldpress.stores.sqlite import SqliteStore
+from coldpress.wire.prefix import Reader
+from coldpress.wire.registry import FormatName
+from coldpress.wire.span import mask_lone_surrogates
 
 LAW = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 RUNS = st.lists(STEPS, min_size=1, max_size=5)

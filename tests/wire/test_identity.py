@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from strategies import Step, anthropic_messages, anthropic_request, chat_messages, chat_request
 
 from coldpress.model.conversation import Conversation
 from coldpress.model.identity import lineage_id
 from coldpress.wire.prefix import Reader
 from coldpress.wire.registry import FormatName
-from strategies import Step, anthropic_messages, anthropic_request, chat_messages, chat_request
 
 STEP = Step((("Bash", "some output", False),), False, "", None)
 

@@ -7,11 +7,6 @@ import json
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from coldpress.model.conversation import Conversation, ToolCall, ToolResult
-from coldpress.wire.prefix import KEEP_MESSAGES, Reader
-from coldpress.wire.registry import FormatName
-from coldpress.wire.span import Misread
 from strategies import (
     STEPS,
     STYLES,
@@ -23,6 +18,11 @@ from strategies import (
     chat_request,
     write,
 )
+
+from coldpress.model.conversation import Conversation, ToolCall, ToolResult
+from coldpress.wire.prefix import KEEP_MESSAGES, Reader
+from coldpress.wire.registry import FormatName
+from coldpress.wire.span import Misread
 
 
 def read(reader: Reader[None], body: bytes, name: FormatName) -> Conversation:

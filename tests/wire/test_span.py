@@ -7,12 +7,12 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from strategies import ODD_VALUES, STYLES, Style, write
 
 from coldpress.model.conversation import Span
 from coldpress.model.edits import Edit, Standing
 from coldpress.model.identity import EditKey
 from coldpress.wire.span import Misread, elements, mask_lone_surrogates, members, splice
-from strategies import ODD_VALUES, STYLES, Style, write
 
 VALUES = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.text(max_size=8), ODD_VALUES),

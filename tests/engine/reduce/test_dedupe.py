@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coldpress.engine.reduce import Reduced, dedupe, pays
-from coldpress.engine.reduce.dedupe import EDGE_LINES, Referent
+from coldpress.engine.reduce.dedupe import EDGE_LINES, MIN_BORDERED_LINES, Referent
 from coldpress.model.identity import original_sha
 
 FILE = [f"def function_{i}(argument):  # a line that is long enough to matter" for i in range(100)]
@@ -31,16 +31,31 @@ def press(text: str, *referents: str, kind: str = "source") -> Reduced | None:
 
 
 def test_one_changed_line_is_shown_with_its_neighbours_and_the_rest_is_named() -> None:
-    changed = [*FILE[:50], "changed", *FILE[51:]]
-    reduced = press(read(changed), read(FILE))
+    file = [*FILE, *(f"{line}, in another class" for line in FILE)]
+    changed = [*file[:100], "changed", *file[101:]]
+    reduced = press(read(changed), read(file))
     assert reduced is not None
     lines = reduced.text.split("\n")
     assert lines[0] == (
-        "[coldpress: lines 1-42 are the same as lines 1-42 of Read src/0.py above, still shown there in full;"
+        "[coldpress: lines 1-92 are the same as lines 1-92 of Read src/0.py above, still shown there in full;"
         " the source is intact, this view only leaves out the repeat]"
     )
-    assert lines[1:-1] == read(changed).split("\n")[50 - EDGE_LINES : 51 + EDGE_LINES]
-    assert "lines 60-100 are the same as lines 60-100 of" in lines[-1]
+    assert lines[1:-1] == read(changed).split("\n")[100 - EDGE_LINES : 101 + EDGE_LINES]
+    assert "lines 110-200 are the same as lines 110-200 of" in lines[-1]
+
+
+@pytest.mark.parametrize(
+    ("repeated", "pressed"),
+    [
+        pytest.param(EDGE_LINES + MIN_BORDERED_LINES - 1, False, id="one line too few to leave out"),
+        pytest.param(EDGE_LINES + MIN_BORDERED_LINES, True, id="just enough"),
+    ],
+)
+def test_a_short_run_beside_new_lines_stays_for_it_may_be_replaced_together_with_them(
+    *, repeated: int, pressed: bool
+) -> None:
+    reduced = press(read([*FILE[:repeated], "new"]), read([*FILE[:repeated], "old"]))
+    assert (reduced is not None) == pressed
 
 
 def test_lines_that_moved_are_named_by_both_numbers() -> None:

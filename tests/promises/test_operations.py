@@ -1,0 +1,184 @@
+"""Modes of operation, and a store that fails: what was sent exact once stays exact, what stands is sent again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Future
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from bodies import changed_literals, messages_bytes, pressed
+from cases.talk import assistant, chat, chat_calls, chat_result, log, messages, result, use, user
+from cases.through import KEY, gateway
+from support import pressing, settings
+
+from coldpress.model.edits import Standing
+from coldpress.model.errors import StoreError
+from coldpress.model.identity import EditKey
+from coldpress.model.records import Operation, Receipt
+from coldpress.stores.memory import MemoryStore
+from coldpress.testing import StrictUpstream
+from coldpress.wire.registry import FormatName
+
+COUNT = 6
+SAID: list[dict[str, Any]] = [user("go")]
+CHAT_SAID: list[dict[str, Any]] = [{"role": "user", "content": "go"}]
+for _n in range(COUNT):
+    SAID += [assistant(use(f"t{_n}")), user(result(f"t{_n}", log(str(_n))))]
+    CHAT_SAID += [chat_calls((f"t{_n}", "Bash", {"command": "x"})), chat_result(f"t{_n}", log(str(_n)))]
+BODIES: dict[FormatName, list[bytes]] = {
+    "anthropic": [messages(*SAID[: 2 * n + 3]) for n in range(COUNT)],
+    "openai_chat": [chat(*CHAT_SAID[: 2 * n + 3]) for n in range(COUNT)],
+}
+TEXTS = [log(str(n)) for n in range(COUNT)]
+
+
+def which(body: bytes, sent: bytes, name: FormatName = "anthropic") -> list[int]:
+    """Which of the results went out pressed."""
+    return [TEXTS.index(old) for old, _ in changed_literals(body, sent, name)]
+
+
+@pytest.mark.parametrize("name", ["anthropic", "openai_chat"])
+@pytest.mark.parametrize("restart", [False, True], ids=["warm", "after restarts"])
+@pytest.mark.parametrize(
+    ("modes", "expected"),
+    [
+        pytest.param("ppdddp", [[0], [0, 1], [0, 1], [0, 1], [0, 1], [0, 1, 5]], id="drained in the middle"),
+        pytest.param("oooppp", [[], [], [], [3], [3, 4], [3, 4, 5]], id="observed, then pressed"),
+        pytest.param("ppoopp", [[0], [0, 1], [], [], [0, 1, 4], [0, 1, 4, 5]], id="observed in the middle"),
+        pytest.param("ffffpp", [[], [], [], [], [4], [4, 5]], id="off, then pressed"),
+        pytest.param("ppffpp", [[0], [0, 1], [], [], [0, 1, 4], [0, 1, 4, 5]], id="off in the middle"),
+        pytest.param("dddddp", [[], [], [], [], [], [5]], id="drained from the start"),
+        pytest.param("pdofdp", [[0], [0], [], [], [0], [0, 5]], id="all of them"),
+    ],
+)
+def test_a_result_that_was_sent_exact_is_never_touched_later(
+    name: FormatName, restart: bool, modes: str, expected: list[list[int]]
+) -> None:
+    words: dict[str, Operation] = {"p": "press", "o": "observe", "d": "drain", "f": "off"}
+    store = MemoryStore()
+    found = []
+    with pressing(settings("press"), store) as press:
+        for mode, body in zip(modes, BODIES[name], strict=True):
+            if restart:
+                with pressing(settings(words[mode]), store) as again:
+                    sent = again(body, name)
+            else:
+                sent = press(body, name, words[mode])
+            assert sent.receipt.operation == words[mode]
+            found.append(which(body, sent.body, name))
+    assert found == expected
+
+
+@pytest.mark.parametrize("first", ["observe", "drain"])
+def test_a_retry_in_press_of_a_request_that_went_out_exact_stays_exact(first: Operation) -> None:
+    body = BODIES["anthropic"][0]
+    with pressing() as press:
+        assert press(body, operation=first).body is body
+        assert press(body, operation="press").body is body
+
+
+@pytest.mark.parametrize("mode", ["press", "observe", "drain"])
+def test_observing_and_draining_record_what_pressing_would_have_made(mode: Operation) -> None:
+    with pressing() as press:
+        (line,) = press(BODIES["anthropic"][0], operation=mode).receipt.lines
+        totals = press.store.totals()
+    assert line.reason == {"press": "pressed"}.get(mode, mode)
+    assert line.bytes_after < line.bytes_before
+    assert (totals.would_press.count > 0) is (mode == "observe")
+    assert (totals.transformations.count > 0) is (mode == "press")
+
+
+@pytest.mark.parametrize("operation", ["off", "observe", "drain", "press"])
+@pytest.mark.parametrize("asked", [None, "off", "observe", "drain", "press"])
+def test_a_header_overrules_the_provider_for_one_request_and_never_reaches_it(
+    operation: Operation, asked: Operation | None
+) -> None:
+    body = BODIES["anthropic"][0]
+    with StrictUpstream() as upstream, gateway(upstream.url, settings(operation)) as gate:
+        headers = KEY + ((("X-Coldpress-Mode", asked),) if asked else ())
+        assert gate.post("/v1/messages", body, headers).status == 200
+        received = upstream.inference[-1].request
+    assert pressed(body, received.raw) == ((asked or operation) == "press")
+    assert not [name for name, _ in received.headers if name.startswith("x-coldpress")]
+
+
+BILLING = [
+    {"type": "text", "text": "x-anthropic-billing-header: cc_version=2.1"},
+    {"type": "text", "text": "An agent."},
+]
+
+
+@pytest.mark.parametrize(
+    ("opted_in", "operation", "asked", "expected"),
+    [
+        pytest.param(False, "press", None, "observe", id="spared by default"),
+        pytest.param(True, "press", None, "press", id="opted in"),
+        pytest.param(False, "press", "press", "press", id="asked for"),
+        pytest.param(False, "drain", None, "drain", id="draining is not pressing"),
+        pytest.param(False, "off", None, "off", id="off"),
+    ],
+)
+def test_subscription_traffic(opted_in: bool, operation: Operation, asked: Operation | None, expected: str) -> None:
+    body = messages(*SAID[:3], system=BILLING)
+    with pressing(settings(operation, press_subscription=opted_in)) as press:
+        prepared = press(body, operation=asked)
+    assert prepared.receipt.operation == expected
+    assert prepared.changed is (expected == "press")
+    assert ("subscription" in prepared.receipt.notes) is (expected == "observe")
+
+
+def test_a_provider_has_a_mode_of_its_own() -> None:
+    made = settings("press")
+    made = replace(made, providers=tuple(replace(p, operation="observe") for p in made.providers))
+    with pressing(made) as press:
+        assert press(BODIES["anthropic"][0]).body is BODIES["anthropic"][0]
+
+
+class FailingStore(MemoryStore):
+    """A disk that is full while `full` is set: nothing new can be put; and that has lost what `lost` is set for."""
+
+    full = False
+    lost = False
+
+    def put(
+        self, originals: Sequence[tuple[str, str]], standings: Sequence[Standing], receipt: Receipt | None
+    ) -> Future[None]:
+        return self._failed() if self.full else super().put(originals, standings, receipt)
+
+    def durable(self, keys: Sequence[EditKey]) -> Future[None]:
+        return self._failed() if self.lost else super().durable(keys)
+
+    def _failed(self) -> Future[None]:
+        failed = Future[None]()
+        failed.set_exception(StoreError("the disk is full"))
+        return failed
+
+
+@pytest.mark.parametrize("restart", [False, True], ids=["warm", "after a restart"])
+def test_while_the_disk_is_full_what_stands_is_sent_again_and_what_is_new_stays_exact(restart: bool) -> None:
+    store, bodies = FailingStore(), BODIES["anthropic"]
+    with pressing(store=store) as first, pressing(store=store) as second:
+        sent = first.all(bodies[:3])[-1].body
+        press = second if restart else first
+        store.full = True
+        full = press.all(bodies[3:5])
+        assert [which(b, p.body) for b, p in zip(bodies[3:5], full, strict=True)] == [[0, 1, 2], [0, 1, 2]]
+        assert all(p.body.startswith(messages_bytes(sent)) for p in full)
+        assert [("store_failed" in p.receipt.notes, p.receipt.reused) for p in full] == [(True, 3), (True, 3)]
+        assert [line for p in full for line in p.receipt.lines] == [], "nothing was pressed"
+        store.full = False
+        later = press(bodies[5])
+        assert which(bodies[5], later.body) == [0, 1, 2, 5], "what went out exact stays exact"
+
+
+def test_what_may_not_be_durable_is_not_sent_unless_it_was_before() -> None:
+    store, bodies = FailingStore(), BODIES["anthropic"]
+    with pressing(store=store) as press:
+        press.all(bodies[:4])
+        store.lost = True
+        sent = press(bodies[4])
+        assert which(bodies[4], sent.body) == [0, 1, 2]
+        with pressing(store=store) as restarted:
+            assert restarted(bodies[4]).body is bodies[4]
