@@ -79,6 +79,17 @@ def test_a_retry_in_press_of_a_request_that_went_out_exact_stays_exact(first: Op
         assert press(body, operation="press").body is body
 
 
+@pytest.mark.parametrize("restart", [False, True], ids=["warm", "after a restart"])
+def test_a_rewind_to_a_result_that_went_out_exact_keeps_it_exact(restart: bool) -> None:
+    bodies = BODIES["anthropic"]
+    with pressing() as press:
+        press(bodies[1], operation="off")
+        assert which(bodies[2], press(bodies[2]).body) == [2]
+        with pressing(store=press.store) as again:
+            rewound = (again if restart else press)(bodies[1])
+        assert rewound.body is bodies[1]
+
+
 @pytest.mark.parametrize("mode", ["press", "observe", "drain"])
 def test_observing_and_draining_record_what_pressing_would_have_made(mode: Operation) -> None:
     with pressing() as press:
