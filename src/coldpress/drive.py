@@ -202,6 +202,7 @@ class Driver:
                 await _done(self._store.durable(planned.pending))
         except StoreError as error:
             log.warning("not durable, sent exact", extra={"request": inbound.request_id, "why": str(error)})
+            self._sent_exact.update(dict.fromkeys(made))  # it may have been stored all the same
             return await self._without_fresh(inbound, planned, edits, made)
         except asyncio.CancelledError:
             self._sent_exact.update(dict.fromkeys(made))  # whoever gave up waiting sends the client's own bytes

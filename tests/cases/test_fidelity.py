@@ -105,8 +105,11 @@ def test_f05_what_a_warning_advises_is_kept(place: int) -> None:
 
 @pytest.mark.parametrize("count", [250, 777, 5000])
 @pytest.mark.parametrize("end", ["", "\n"])
-def test_f07_the_total_is_stated_and_the_rest_can_be_had_on_disk_too(count: int, end: str, tmp_path: Path) -> None:
-    text = log("a", count) + end
+@pytest.mark.parametrize("colour", ["", "\x1b[32m"])
+def test_f07_the_total_is_stated_and_the_rest_can_be_had_on_disk_too(
+    count: int, end: str, colour: str, tmp_path: Path
+) -> None:
+    text = "\n".join(colour + line for line in log("a", count).split("\n")) + end
     body = one_result(text)
     store = SqliteStore(tmp_path / "s.sqlite3")
     with pressing(store=store) as press:
@@ -116,6 +119,7 @@ def test_f07_the_total_is_stated_and_the_rest_can_be_had_on_disk_too(count: int,
     found = FIXED.search(first)
     assert found is not None
     assert number(found[2]) == count
+    assert f"of {len(text.encode()):,} bytes" in first
     kept = [line for line in rest if not line.startswith("[coldpress")]
     left_out = sum(number(n) for n in re.findall(r"^\[coldpress: ([\d,]+) lines left out here", view, re.MULTILINE))
     assert (len(kept), len(kept) + left_out) == (number(found[1]), count)

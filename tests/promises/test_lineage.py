@@ -238,6 +238,35 @@ def test_conversations_interleaved_in_any_order_get_what_they_get_alone(seed: in
             assert press(talks[n][turn]).body == expected[n][turn]
 
 
+def test_talks_that_part_ways_late_and_have_the_same_length_are_told_apart() -> None:
+    def talk(name: str) -> list[bytes]:
+        said: Said = [user("x" * 17_000)]
+        for n in range(4):
+            said += [assistant(use(f"t{n}", "Read", file_path=f"{n}.py")), user(result(f"t{n}", listing(name, 150)))]
+        return growing(said)
+
+    mine, yours = talk("a"), talk("b")
+    assert [len(body) for body in mine] == [len(body) for body in yours]
+    assert len(mine[-1]) < 1 << 15, "all of them lie between the same two powers of two"
+    with pressing() as alone:
+        expected = [p.body for p in alone.all(yours)]
+    with pressing() as press:
+        press.all(mine)
+        assert [p.body for p in press.all(yours)] == expected
+        assert pressed(yours[-1], expected[-1]) == 4
+
+
+def test_the_same_bytes_on_the_other_wire_are_read_anew() -> None:
+    said: Said = [{"role": "user", "content": "go"}]
+    for n in range(4):
+        said += [chat_calls((f"c{n}", "Bash", {"command": f"make {n}"})), chat_result(f"c{n}", log(str(n)))]
+    bodies = [chat(*said[: 2 * n + 1]) for n in range(1, 5)]
+    with pressing() as press:
+        assert [p.body for p in press.all(bodies, "anthropic")] == bodies, "no results of this wire's kind"
+        for number, (body, sent) in enumerate(zip(bodies, press.all(bodies, "openai_chat"), strict=True)):
+            assert pressed(body, sent.body, "openai_chat") == number + 1
+
+
 async def at_once(press: Press, bodies: list[bytes]) -> list[bytes]:
     asked = [Inbound(f"c{n}", float(n), "anthropic", "anthropic", body, None, {}) for n, body in enumerate(bodies)]
     return [prepared.body for prepared in await asyncio.gather(*map(press.driver.prepare, asked))]

@@ -140,6 +140,35 @@ def test_subscription_traffic(opted_in: bool, operation: Operation, asked: Opera
     assert ("subscription" in prepared.receipt.notes) is (expected == "observe")
 
 
+@pytest.mark.parametrize("tools", [(), ("Bash",)], ids=["no tools offered", "tools forbidden"])
+def test_a_clients_own_compaction_sees_every_text_whole_and_leaves_what_stands(tools: tuple[str, ...]) -> None:
+    asked = "Your task is to create a detailed summary of the conversation so far."
+    words = f"CRITICAL: Respond with TEXT ONLY. {asked}" if tools else asked
+    compaction = messages(*SAID[:5], assistant("ok"), user(words), tools=tools)
+    with pressing() as press:
+        press.all(BODIES["anthropic"][:2])
+        prepared = press(compaction)
+        assert prepared.body is compaction
+        assert "client_compaction" in prepared.receipt.notes
+        assert which(BODIES["anthropic"][2], press(BODIES["anthropic"][2]).body) == [0, 1, 2]
+
+
+def test_a_user_who_talks_about_summaries_is_no_compaction() -> None:
+    talk = user("Explain this prompt: Your task is to create a detailed summary of the conversation so far.")
+    body = messages(*SAID[:2], user(result("t0", TEXTS[0]), *talk["content"]))
+    with pressing() as press:
+        assert which(body, press(body).body) == [0]
+
+
+@pytest.mark.parametrize("more", [{"previous_response_id": "resp_1"}, {"thread": {"type": "continue", "id": "t"}}])
+def test_where_the_server_holds_earlier_history_nothing_is_touched(more: dict[str, Any]) -> None:
+    body = messages(*SAID[:3], **more)
+    with pressing() as press:
+        prepared = press(body)
+    assert prepared.body is body
+    assert prepared.receipt.notes == ("pass_through:stateful",)
+
+
 def test_a_provider_has_a_mode_of_its_own() -> None:
     made = settings("press")
     made = replace(made, providers=tuple(replace(p, operation="observe") for p in made.providers))
@@ -184,12 +213,13 @@ def test_while_the_disk_is_full_what_stands_is_sent_again_and_what_is_new_stays_
         assert which(bodies[5], later.body) == [0, 1, 2, 5], "what went out exact stays exact"
 
 
-def test_what_may_not_be_durable_is_not_sent_unless_it_was_before() -> None:
+def test_what_may_not_be_durable_is_not_sent_by_a_process_that_never_sent_it() -> None:
     store, bodies = FailingStore(), BODIES["anthropic"]
     with pressing(store=store) as press:
         press.all(bodies[:4])
+    with pressing(store=store) as restarted:
         store.lost = True
-        sent = press(bodies[4])
-        assert which(bodies[4], sent.body) == [0, 1, 2]
-        with pressing(store=store) as restarted:
-            assert restarted(bodies[4]).body is bodies[4]
+        assert restarted(bodies[4]).body is bodies[4]
+        store.lost = False
+        later = restarted(bodies[5])
+        assert which(bodies[5], later.body) == [0, 1, 2, 3, 5], "what stood is sent again, what was new stays exact"

@@ -20,7 +20,7 @@ from strategies import (
 )
 
 from coldpress.model.conversation import Conversation, ToolCall, ToolResult
-from coldpress.wire.prefix import KEEP_MESSAGES, Reader
+from coldpress.wire.prefix import Reader
 from coldpress.wire.registry import FormatName
 from coldpress.wire.span import Misread
 
@@ -61,20 +61,29 @@ def test_reading_on_equals_reading_whole(name: FormatName, steps: list[Step], st
         same(read(reader, body, name), whole)
 
 
-def grown(turns: int, mark_last: bool = True) -> bytes:
+def grown(turns: int, marks: int = 1) -> bytes:
+    """A conversation of so many turns, its last user messages marked."""
     steps = [Step((("Bash", f"output {i} " * 40, False),), False, "", None) for i in range(turns)]
     messages = anthropic_messages(steps)
-    if mark_last:
-        messages[-1]["content"][-1]["cache_control"] = {"type": "ephemeral"}  # type: ignore[index]
+    for back in range(marks):
+        messages[-1 - 2 * back]["content"][-1]["cache_control"] = {"type": "ephemeral"}  # type: ignore[index]
     return write(anthropic_request(messages), Style(0, False, False, False))
 
 
-def test_only_new_messages_are_parsed_although_the_mark_moved() -> None:
+@pytest.mark.parametrize(("marks", "most"), [(0, 2), (1, 3), (2, 5), (3, 7)])
+def test_only_new_messages_are_parsed_although_the_marks_move(marks: int, most: int) -> None:
     reader: Reader[None] = Reader(seed=1)
-    for turns in range(2, 30):
-        conversation = read(reader, grown(turns), "anthropic")
+    for turns in range(4, 30):
+        conversation = read(reader, grown(turns, marks), "anthropic")
         if turns > 4:
-            assert len(conversation.messages) - conversation.known <= KEEP_MESSAGES + 2
+            assert len(conversation.messages) - conversation.known <= most
+
+
+def test_the_same_request_again_parses_no_message() -> None:
+    reader: Reader[None] = Reader(seed=1)
+    read(reader, grown(9, 0), "anthropic")
+    again = read(reader, grown(9, 0), "anthropic")
+    assert again.known == len(again.messages)
 
 
 def test_a_rewind_finds_an_earlier_checkpoint_or_reads_anew() -> None:

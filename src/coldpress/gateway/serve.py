@@ -28,6 +28,7 @@ log = logging.getLogger(__name__)
 # Longer than clients keep theirs, so that a client never finds a connection closed under it.
 _KEEP_ALIVE_SECONDS = 75
 _BACKLOG = 2048
+_SWITCH_SECONDS = 0.0005
 
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
@@ -96,6 +97,8 @@ def run(settings: GatewaySettings, driver: Driver, *, told: Callable[[Serving], 
         ConfigError: a port cannot be listened on.
     """
     keep_freed_memory()
+    # Large bodies are read in a thread; the event loop must not wait the usual 5 ms for its turn beside it.
+    sys.setswitchinterval(_SWITCH_SECONDS)
     if sys.platform == "win32":
         asyncio.run(_until_signalled(settings, driver, told))
     else:

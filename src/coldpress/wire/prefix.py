@@ -3,7 +3,7 @@
 An agent's next request repeats the bytes of the last one and adds to them. For every conversation a checkpoint
 remembers how long a prefix was read, the hash of its bytes and what was found in it. The next body is hashed
 once from its start; where a checkpoint's hash comes up, parsing begins there. Clients move cache marks among
-their last messages, so a checkpoint ends some messages before the end of the body it was made from.
+their last messages, so a checkpoint ends before the first of those that carries one.
 
 Checkpoints are found through the hash of the body's first 2**k bytes, for every k: conversations that share
 only their beginning do not get in each other's way, however many there are.
@@ -25,15 +25,15 @@ from coldpress.wire.head import NO_SYSTEM, Parts, System, read_parts, read_syste
 from coldpress.wire.registry import FormatName
 from coldpress.wire.span import Misread, mask_lone_surrogates
 
-KEEP_MESSAGES = 2
-"""A checkpoint ends this many messages before the end: clients move their marks among the last two. Where one
-moves more of them, an earlier checkpoint of the same conversation serves."""
+MARKED_MESSAGES = 8
+"""Among so many last messages a client may move its cache marks from turn to turn."""
 
 _SMALLEST_POWER = 8
 _PER_BUCKET = 8
 _MEMO_BYTES = 1024
 _MEMO_ENTRIES = 256
 _WHITE = b" \t\r\n"
+_MARK_KEYS = (b'"cache_control"', b'"prompt_cache_breakpoint"')
 _BLOCKS: dict[FormatName, BlockReader] = {
     "anthropic": anthropic.read_blocks,
     "openai_chat": openai_chat.read_blocks,
@@ -164,7 +164,7 @@ class Reader(Generic[T]):
         if checkpoint.keys & (fields.keys() - {"messages"}):
             raise Misread("a key is repeated behind the known prefix")
         spans = source.elements(fields.pop("messages"))
-        boundary = len(before) + len(spans) - KEEP_MESSAGES
+        stable = _stable(source, spans)
         found, turn = read_messages(
             source,
             spans,
@@ -172,11 +172,12 @@ class Reader(Generic[T]):
             chain=before[-1].chain,
             leading=before[-1].role == "system" and all(m.role == "system" for m in before),
             blocks_of=_BLOCKS[checkpoint.format],
-            mark=boundary - len(before),
+            mark=stable,
         )
         messages = before + found
         parts = checkpoint.parts | self._parts(source, fields)
         conversation = Conversation(checkpoint.format, Parts(**parts).head(), messages, body, len(before))
+        boundary = len(before) + stable
         return Reading(conversation, checkpoint.extra, boundary, turn, checkpoint.parts, checkpoint.keys)
 
     def _whole(self, body: bytes, format_name: FormatName) -> Reading[T]:
@@ -185,7 +186,7 @@ class Reader(Generic[T]):
         if place is None or not source.is_array(place):
             raise Misread("the body holds no array of messages")
         spans = source.elements(place)
-        boundary = len(spans) - KEEP_MESSAGES
+        stable = _stable(source, spans)
         messages, turn = read_messages(
             source,
             spans,
@@ -193,7 +194,7 @@ class Reader(Generic[T]):
             chain=chain_seed(format_name),
             leading=True,
             blocks_of=_BLOCKS[format_name],
-            mark=boundary,
+            mark=stable,
         )
         ahead = {k: v for k, v in fields.items() if v.start < place.start}
         parts = self._parts(source, ahead)
@@ -201,7 +202,7 @@ class Reader(Generic[T]):
             parts["system"] = _leading_system(source, messages)
         behind = self._parts(source, {k: v for k, v in fields.items() if k not in ahead})
         conversation = Conversation(format_name, Parts(**(parts | behind)).head(), messages, body)
-        return Reading(conversation, None, boundary, turn, parts, frozenset(ahead) | {"messages"})
+        return Reading(conversation, None, stable, turn, parts, frozenset(ahead) | {"messages"})
 
     def _parts(self, source: Source, fields: dict[str, Span]) -> dict[str, Any]:
         """Read top-level values; the long ones, which clients repeat, only when their bytes are new."""
@@ -220,6 +221,16 @@ class Reader(Generic[T]):
 
     def _hash(self, data: memoryview) -> bytes:
         return xxhash.xxh3_128_digest(data, seed=self._seed)
+
+
+def _stable(source: Source, spans: list[Span]) -> int:
+    """How many of these messages the next request will repeat byte for byte: those before a mark that may move."""
+    first = max(0, len(spans) - MARKED_MESSAGES)
+    for index in range(first, len(spans)):
+        raw = source.raw(spans[index])
+        if any(mark in raw for mark in _MARK_KEYS):
+            return index
+    return len(spans)
 
 
 def _key(format_name: FormatName, power: int, digest: bytes) -> bytes:

@@ -25,8 +25,7 @@ class Misread(ValueError):
 _OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
 _SPACE = re.compile(rb"[ \t\r\n]*")
-_KEY = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
-_COLON = re.compile(rb"[ \t\r\n]*:[ \t\r\n]*")
+_MEMBER = re.compile(rb'[ \t\r\n]*("[^"\\]*(?:\\.[^"\\]*)*")[ \t\r\n]*:[ \t\r\n]*', re.DOTALL)
 _ESCAPE = re.compile(
     rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
 )
@@ -47,19 +46,17 @@ def members(text: bytes, span: Span, base: int = 0) -> dict[str, Span]:
     found: dict[str, Span] = {}
     at = _skip(text, span.start - base) + 1
     while True:
-        at = _skip(text, at)
-        if text[at] == 0x7D and not found:
-            break
-        key_match = _KEY.match(text, at)
-        if key_match is None:
+        opening = _MEMBER.match(text, at)
+        if opening is None:
+            at = _skip(text, at)
+            if text[at] == 0x7D and not found:
+                break
             raise Misread(f"no key at byte {at}")
-        key = _key(key_match.group())
-        colon = _COLON.match(text, key_match.end())
+        key = _key(opening.group(1))
         raw = raws.get(key)
-        if colon is None or raw is None or key in found:
-            raise Misread(f"key {key!r} is repeated or has no value")
-        start = colon.end()
-        value = bytes(raw)
+        if raw is None or key in found:
+            raise Misread(f"key {key!r} is repeated")
+        start, value = opening.end(), bytes(raw)
         if not text.startswith(value, start):
             raise Misread(f"the value of {key!r} is not where it should be: the key is repeated")
         found[key] = Span(start + base, start + len(value) + base)
