@@ -42,6 +42,9 @@ OFFLOAD_BYTES = 48 * 1024
 MOST_HEADS = 10_000
 """Conversations whose system prompt as last seen is remembered."""
 
+MOST_EXACT = 100_000
+"""Texts that are remembered as sent exact against what the store may hold."""
+
 _SESSION_HEADERS = (
     "x-claude-code-session-id",
     "session_id",
@@ -202,10 +205,10 @@ class Driver:
                 await _done(self._store.durable(planned.pending))
         except StoreError as error:
             log.warning("not durable, sent exact", extra={"request": inbound.request_id, "why": str(error)})
-            self._sent_exact.update(dict.fromkeys(made))  # it may have been stored all the same
+            self._hold_exact(made)  # it may have been stored all the same
             return await self._without_fresh(inbound, planned, edits, made)
         except asyncio.CancelledError:
-            self._sent_exact.update(dict.fromkeys(made))  # whoever gave up waiting sends the client's own bytes
+            self._hold_exact(made)  # whoever gave up waiting sends the client's own bytes
             raise
         if made and (winners := self._lost_races(plan, made)):
             edits = tuple(held for edit in edits if (held := _as_held(edit, winners.get(edit.standing.key))))
@@ -215,6 +218,12 @@ class Driver:
             with self._lock:
                 self._reader.remember(planned.reading, plan.session.upto(planned.reading.boundary))
         return Prepared(body, body is not inbound.body, receipt, planned.reading.conversation.head.stream)
+
+    def _hold_exact(self, keys: list[EditKey]) -> None:
+        """Remember that texts went out exact although a view of them is, or may be, stored."""
+        self._sent_exact.update(dict.fromkeys(keys))
+        while len(self._sent_exact) > MOST_EXACT:
+            del self._sent_exact[next(iter(self._sent_exact))]
 
     def _lost_races(self, plan: Plan, made: list[EditKey]) -> dict[EditKey, Standing]:
         """Find decisions that another process stored first: the first one holds."""

@@ -98,3 +98,39 @@ def test_after_what_it_names_was_rewound_away_nothing_refers_to_it() -> None:
         sent = press.all([asked(long[0], run("ls", "one\n" * 3)), forked])[-1].body
     *_, (_, view) = changed_literals(forked, sent)
     assert "above" not in view
+
+
+@pytest.mark.parametrize(
+    ("edits", "repeats"),
+    [
+        pytest.param([{"type": "clear_tool_uses_20250919"}], False, id="tool results"),
+        pytest.param([{"type": "clear_thinking_20251015", "keep": "all"}], True, id="thinking alone"),
+    ],
+)
+def test_nothing_refers_to_a_result_that_the_server_may_clear(edits: list[dict[str, Any]], repeats: bool) -> None:
+    said = [user("go")]
+    for number in range(2):
+        said += [assistant(use(f"t{number}", "Read", file_path="a.py")), user(result(f"t{number}", listing()))]
+    body = messages(*said, context_management={"edits": edits})
+    first = messages(*said[:3], context_management={"edits": edits})
+    with pressing() as press:
+        sent = press.all([first, body])[-1].body
+    assert (b"still shown there in full" in sent) is repeats
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        pytest.param([user(result("t9", log()))], "unpaired", id="no call"),
+        pytest.param(
+            [assistant(use("t0", "Bash", command="make")), user(result("t0", "LONE" + log()))],
+            "unreadable",
+            id="a lone surrogate",
+        ),
+    ],
+)
+def test_what_nothing_can_be_decided_on_is_told(said: list[dict[str, Any]], reason: str) -> None:
+    with pressing() as press:
+        prepared = press(messages(user("go"), *said).replace(b"LONE", rb"\ud83d"))
+    assert [line.reason for line in prepared.receipt.lines] == [reason]
+    assert not prepared.changed

@@ -33,7 +33,8 @@ _NAME_LENGTH = 120
 class Candidate:
     """A text to decide on, with what is known about it.
 
-    `tool` is the name as the client sent it; `offered` says whether this request still offers that tool.
+    `tool` is the name as the client sent it; `offered` says whether this request still offers that tool,
+    `may_point_back` whether earlier results stay where they are.
     `seen` are the earlier results of the conversation, oldest first; `read` gives the original text of one.
     """
 
@@ -44,6 +45,7 @@ class Candidate:
     arguments: str
     wire_failed: bool | None
     offered: bool
+    may_point_back: bool
     seen: tuple[Seen, ...]
     read: Callable[[Seen], str]
 
@@ -146,6 +148,8 @@ def _views(candidate: Candidate, rule: Rule, size: int) -> tuple[str, list[_Step
 
 def _referents(candidate: Candidate) -> tuple[dedupe.Referent, ...]:
     """Name the earlier results whose lines are all still shown and which this one may repeat, latest first."""
+    if not candidate.may_point_back:
+        return ()
     own = candidate.classified
     fitting = [
         seen

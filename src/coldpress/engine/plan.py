@@ -137,6 +137,7 @@ class _Work:
         """Decide on a text at first sight."""
         call = place.result.call
         if call is None or not place.literal.readable:
+            self._lines.append(_doubtful(place))
             self.leave(place)
             return
         arguments = self._conversation.arguments(call)
@@ -148,6 +149,8 @@ class _Work:
             arguments=arguments,
             wire_failed=place.result.failed,
             offered=call.name in self._conversation.head.tools,
+            # A marker must not point at a result that the server may clear.
+            may_point_back=not self._conversation.head.server_clears,
             seen=tuple(self._seen),
             read=lambda seen: self._conversation.text(seen.literal),
         )
@@ -204,6 +207,21 @@ class _Work:
         self._calls_named[call] += 1
         number = self._calls_named[call]
         return call if number == 1 else f"{call} (call {number})"
+
+
+def _doubtful(place: Place) -> Line:
+    """Say of a text why nothing can be decided on it; its size is that of its bytes on the wire."""
+    call, size = place.result.call, len(place.literal.span) - 2
+    return Line(
+        tool=call.name if call else "",
+        kind="unknown",
+        mode="exact",
+        reason="unpaired" if call is None else "unreadable",
+        rule="",
+        original="",
+        bytes_before=size,
+        bytes_after=size,
+    )
 
 
 def _withheld(line: Line | None, operation: Operation) -> Line | None:

@@ -115,6 +115,7 @@ class Head:
     `harness_session` is the session id the client sent, for people to group by: never used to decide.
     `subscription` is true where Claude Code's billing line stands in `system[0]`.
     `stateful` is true where the server holds earlier history that the request does not show.
+    `server_clears` is true where the request lets the server clear old tool results by itself.
     """
 
     model: str | None
@@ -125,6 +126,7 @@ class Head:
     subscription: bool
     harness_session: str | None
     stateful: bool = False
+    server_clears: bool = False
 
 
 @dataclass(frozen=True, slots=True)

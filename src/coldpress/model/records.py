@@ -21,11 +21,9 @@ Reason = Literal[
     "already_pressed",  # carries our marker, or the client has cut it itself
     "unpaired",  # its call is missing or ambiguous
     "unreadable",  # holds a lone surrogate
-    "not_first_sight",  # older than this gateway's knowledge of the conversation
     "drain",  # no new edits while draining
     "observe",  # would have been pressed
     "mode_not_built",  # the rule names a mode that this version does not have
-    "check_failed",  # a reversible view did not restore its original, so it was dropped
 ]
 
 

@@ -52,6 +52,7 @@ class Parts:
     tools: tuple[ToolName, ...] | None = None
     session: str | None = None
     stateful: bool = False
+    server_clears: bool = False
 
     def head(self) -> Head:
         """Give the head of the conversation."""
@@ -65,6 +66,7 @@ class Parts:
             subscription=system.subscription,
             harness_session=self.session,
             stateful=self.stateful,
+            server_clears=self.server_clears,
         )
 
 
@@ -146,6 +148,8 @@ def read_parts(source: Source, fields: Mapping[str, Span]) -> dict[str, Any]:
                     value = source.value(span)
                     continues = isinstance(value, dict) and value.get("type") == "continue"
                     found["stateful"] = continues or isinstance(value, str)
+                case "context_management":
+                    found["server_clears"] = b'"clear_tool_uses' in source.raw(span)
                 case _:
                     continue
         except Misread:
