@@ -12,7 +12,7 @@ from pathlib import Path
 import setup
 
 HERE = Path(__file__).parent
-PACKAGES = ("coldpress", "uvicorn", "pyreqwest", "msgspec", "xxhash", "uvloop", "httptools", "zstandard")
+PACKAGES = ("coldpress", "uvicorn", "aiohttp", "pyreqwest", "msgspec", "xxhash", "uvloop", "httptools", "zstandard")
 
 
 def machine() -> str:

@@ -1,4 +1,4 @@
-"""Conversations as strange as JSON allows: odd spacing, escapes, lone surrogates, `1.0`, big integers, unknown blocks."""
+"""Conversations as odd as JSON allows: odd spacing, escapes, lone surrogates, `1.0`, big integers, unknown blocks."""
 
 from __future__ import annotations
 

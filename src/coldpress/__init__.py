@@ -1,3 +1,3 @@
-"""coldpress: press an agent's context at the moments that cost no rewrite."""
+"""coldpress: make an AI agent's context smaller where that costs nothing."""
 
 __version__ = "0.1.0"

@@ -128,6 +128,9 @@ class Driver:
                 "store failed, request passed through", extra={"request": inbound.request_id, "why": str(error)}
             )
             return self._pass_through(inbound, "store_failed")
+        except asyncio.CancelledError:
+            self._pass_through(inbound, "given_up")  # too slow, or the client left; a receipt already put stays
+            raise
         except Exception as error:  # pass through on doubt: no mistake of ours may stop an agent
             log.exception("request passed through", extra={"request": inbound.request_id})
             return self._pass_through(inbound, type(error).__name__)
@@ -152,7 +155,8 @@ class Driver:
         stands beside the number of requests or replies it was taken over.
         """
         totals = self._store.totals()
-        return {**asdict(totals), "applications": totals.applications}
+        by_name = {"operations": dict(totals.operations), "ended": dict(totals.ended)}
+        return {**asdict(totals), **by_name, "applications": totals.applications}
 
     def close(self) -> None:
         """Let the worker go."""
@@ -265,13 +269,19 @@ class Driver:
 
     def _operation(self, inbound: Inbound, conversation: Conversation) -> tuple[Operation, tuple[str, ...]]:
         """Settle what may be done: the request's own wish, else the provider's setting, with subscriptions spared."""
+        operation = self._wished(inbound)
         if inbound.operation is not None:
-            return inbound.operation, ()
-        provider = self._settings.provider(inbound.provider)
-        operation = provider.operation if provider is not None else self._settings.operation
+            return operation, ()
         if conversation.head.subscription and operation == "press" and not self._settings.press_subscription:
             return "observe", ("subscription",)
         return operation, ()
+
+    def _wished(self, inbound: Inbound) -> Operation:
+        """What the request itself, its provider or the settings ask for."""
+        if inbound.operation is not None:
+            return inbound.operation
+        provider = self._settings.provider(inbound.provider)
+        return provider.operation if provider is not None else self._settings.operation
 
     def _receipt(
         self, inbound: Inbound, planned: _Planned, edits: tuple[Edit, ...], sent: bytes, *, note: str | None = None
@@ -307,13 +317,13 @@ class Driver:
             model=None,
             lineage="",
             harness_session=_session_header(inbound.headers),
-            operation=inbound.operation or self._settings.operation,
+            operation=self._wished(inbound),
             messages=0,
             body_bytes=len(inbound.body),
             sent_bytes=len(inbound.body),
             notes=(f"pass_through:{why}",),
         )
-        self._store.put((), (), replace(receipt, request_id=inbound.request_id))
+        self._store.put((), (), receipt)
         return Prepared(inbound.body, False, receipt, stream=False)
 
     def _log_request(self, inbound: Inbound) -> None:

@@ -14,6 +14,7 @@ import pytest
 
 from coldpress import __version__
 from coldpress.cli.main import COMMANDS
+from coldpress.cli.output import fitting_lines
 from coldpress.cli.reference import PAGES
 from coldpress.config.template import template
 from coldpress.model.identity import original_sha
@@ -180,7 +181,7 @@ class TestLedger:
         )
         priced = self.entries(run, store_path)[2]
         assert priced["cost_usd"] == pytest.approx(1.0)
-        assert priced["prices"] == "settings, 2026-11-30"
+        assert priced["prices"] == "settings for 2026-11-30"
 
     def test_the_table_is_aligned_and_says_unknown(self, run: Run, store_path: Path) -> None:
         head, *rows = run("ledger", "list", "--store", str(store_path)).stdout.splitlines()
@@ -192,6 +193,22 @@ class TestLedger:
         assert "0.048000" in rows[2]
         assert "529 upstream_failed" in rows[1]
         assert "running or never told" in rows[0]
+
+    def test_a_lineage_that_is_not_there_is_named(self, run: Run, store_path: Path) -> None:
+        told = run("ledger", "list", "--store", str(store_path), "--lineage", "nope")
+        assert (told.exit_code, told.stdout) == (0, "")
+        assert "lineage nope" in told.stderr
+
+    @pytest.mark.parametrize(
+        ("room", "kept", "left_out"),
+        [(None, "a  b  c", ()), (7, "a  b  c", ()), (6, "a  c", ("b",)), (1, "a", ("b", "c"))],
+        ids=["no terminal", "it fits", "one column too many", "never fewer than are not spare"],
+    )
+    def test_a_table_gives_up_columns_until_it_fits(
+        self, room: int | None, kept: str, left_out: tuple[str, ...]
+    ) -> None:
+        lines, told = fitting_lines(("a", "b", "c"), [("1", "2", "3")], right=frozenset(), spare=("b", "c"), room=room)
+        assert (lines[0], told) == (kept, left_out)
 
     def test_one_request_is_shown_with_its_lines(self, run: Run, store_path: Path) -> None:
         told = run("ledger", "show", "req-priced", "--store", str(store_path))
@@ -226,7 +243,7 @@ class TestLedger:
         from .conftest import receipt
 
         store = SqliteStore(home / "odd.sqlite3")
-        store.put([], [], receipt("req", model="evil\x1b[2Jmodel\n")).result()
+        store.put([], [], receipt("req", model="evil\x1b[2J\x1b]0;title\x07model\n")).result()
         store.close()
         assert "\x1b" not in run("ledger", "list", "--store", "odd.sqlite3").stdout
         assert "\x1b" not in run("ledger", "show", "req", "--store", "odd.sqlite3").stdout
@@ -329,7 +346,10 @@ class TestCheck:
         assert (shell["reason"], shell["tool"]) == ("pressed", "Bash")
         assert shell["bytes_after"] < shell["bytes_before"]
         assert (edit["reason"], edit["bytes_after"]) == ("protected_kind", 5000)
-        assert "together" in run("check", "--file", "request.json").stdout
+        shown = run("check", "--file", "request.json").stdout
+        assert "together" in shown
+        assert "openrouter" not in shown  # nothing but what was asked about
+        assert "openrouter" in run("check").stdout
 
     def test_a_file_that_is_no_request_is_told(self, run: Run, home: Path) -> None:
         (home / "request.json").write_text("[1, 2]")

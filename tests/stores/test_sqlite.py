@@ -173,13 +173,15 @@ def test_only_rows_that_nobody_waits_for_linger(path: Path) -> None:
     with SqliteStore(path, linger_seconds=3600, on_commit=commits.append) as store:
         store.add_outcome(outcome("r"))
         store.put([], [], receipt("r"))
+        store.put([], [Standing(key("exact"), None)], None)
         assert commits == []
-        store.put([], [Standing(key("a"), None)], None).result(30)
+        text, name = "some text", original_sha("some text")
+        store.put([(name, text)], [Standing(key("a"), "a view", "deterministic", name)], None).result(30)
         assert store.totals().usage.answered == store.totals().requests == 1
         for n in range(250):
             store.add_outcome(outcome(f"many {n}"))
         store.flush()
-    assert commits[0] == 3 and sum(commits) == 253
+    assert commits[0] == 4 and sum(commits) == 254
 
 
 def test_originals_are_never_committed_after_the_decisions_that_need_them(path: Path) -> None:

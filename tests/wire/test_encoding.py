@@ -74,3 +74,10 @@ def test_an_encoding_we_do_not_know_is_named() -> None:
 
 def test_gzip_of_several_members_is_read_whole() -> None:
     assert decode_body(gzip.compress(b"a") + gzip.compress(b"b"), "gzip", limit_bytes=10) == b"ab"
+
+
+@pytest.mark.parametrize(("name", "encode"), [("gzip", gzip.compress), ("zstd", zstandard.ZstdCompressor().compress)])
+def test_a_body_in_very_many_members_is_not_read(name: str, encode: Encoder) -> None:
+    with pytest.raises(UnknownEncoding, match="more than 1000 parts"):
+        decode_body(encode(b"") * 1_001, name, limit_bytes=10)
+    assert decode_body(encode(b"a") * 1_000, name, limit_bytes=1_000) == b"a" * 1_000

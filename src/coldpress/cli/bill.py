@@ -44,7 +44,7 @@ class Biller:
         day = datetime.fromtimestamp(receipt.received_at, tz=UTC).date()
         rates = self._rates(receipt.provider, receipt.model, day)
         cost = cost_usd(outcome.usage, rates)
-        prices = f"{rates.source}, {rates.as_of}" if isinstance(rates, Rates) else None
+        prices = f"{rates.source} for {rates.as_of}" if isinstance(rates, Rates) else None
         if isinstance(cost, Unpriced):
             return Bill(None, cost.missing, prices)
         return Bill(cost, (), prices)

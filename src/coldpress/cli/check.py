@@ -53,17 +53,22 @@ def command(
 ) -> None:
     """Say what would happen to each tool's results, and why.
 
-    TOOLS are names as agents call them; a shell's may carry a command line: 'Bash(git diff)'. Without names: the tools
-    in the ledger, or some typical ones where it is empty. Warnings go to stderr, or into the JSON.
+    TOOLS are names as agents call them; a shell's may carry a command line: 'Bash(git diff)'. Without names: the
+    providers, and the tools in the ledger, or some typical ones where it is empty. Warnings go to stderr, or into the
+    JSON.
     """
     settings = load_for_reading(config_path, store_path)
-    names = tools or (tuple(sorted(KIND_OF_NAME)) if every else tools_in_ledger(settings) or TYPICAL_TOOLS)
+    names = tools or (tuple(sorted(KIND_OF_NAME)) if every else ())
+    asked = bool(names or request_file)
+    if not asked:
+        names = tools_in_ledger(settings) or TYPICAL_TOOLS
     found = reach(settings)
     report = Report(
         settings=settings,
         reach=found,
         outlooks=tuple(outlook for name in names for outlook in outlooks(name, settings.policy)),
         results=explain_file(request_file, settings.policy) if request_file else None,
+        asked=asked,
         warnings=(*settings.warnings, *stranded_clients(found, os.environ)),
     )
     if as_json:

@@ -15,13 +15,19 @@ from coldpress.model.records import Line
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Everything `check` says. `results` is `None` where no request file was given."""
+    """Everything `check` says.
+
+    Attributes:
+        results: of a request file, `None` where none was given.
+        asked: tools were named, or a request file was given; people then see no more than they asked for.
+    """
 
     settings: Settings
     reach: Reach
     outlooks: tuple[Outlook, ...]
     results: tuple[Line, ...] | None
     warnings: tuple[str, ...]
+    asked: bool = False
 
 
 def report_object(report: Report) -> dict[str, object]:
@@ -46,15 +52,26 @@ def report_object(report: Report) -> dict[str, object]:
 def print_report(report: Report) -> None:
     """Print a report as a few facts and tables."""
     settings = report.settings
-    answers = "answers" if report.reach.running else f"does not answer ({report.reach.why})"
+    answers = "answers"
+    if not report.reach.running:
+        answers = f"does not answer ({report.reach.why}); it runs while coldpress serve does"
     subscription = "pressed too" if settings.press_subscription else "only observed"
     click.echo(f"settings   {settings.source}")
     click.echo(f"gateway    {report.reach.url} {answers}")
     click.echo(f"operation  {settings.operation}; Claude subscription traffic is {subscription}")
     click.echo(f"store      {settings.store.path}")
-    click.echo("")
-    _print_providers(settings)
-    click.echo("")
+    if not report.asked:
+        click.echo("")
+        _print_providers(settings)
+    if report.outlooks:
+        click.echo("")
+        _print_outlooks(report.outlooks)
+    if report.results is not None:
+        click.echo("")
+        _print_results(report.results)
+
+
+def _print_outlooks(outlooks: tuple[Outlook, ...]) -> None:
     print_table(
         ("tool", "kind", "rule", "modes", "at first sight"),
         [
@@ -65,16 +82,14 @@ def print_report(report: Report) -> None:
                 ", ".join(outlook.modes),
                 f"{'may shrink' if outlook.may_shrink else 'exact'}: {outlook.why}",
             )
-            for outlook in report.outlooks
+            for outlook in outlooks
         ],
+        spare=("modes", "rule"),
     )
     click.echo("")
     for mode, what in WHAT_MODES_DO.items():
         click.echo(f"{mode}: {what}")
     click.echo("Failed results, and views that gain too little, stay exact whatever the rule says.")
-    if report.results is not None:
-        click.echo("")
-        _print_results(report.results)
 
 
 def _print_providers(settings: Settings) -> None:
@@ -100,6 +115,9 @@ def _print_providers(settings: Settings) -> None:
 
 
 def _print_results(results: tuple[Line, ...]) -> None:
+    if not results:
+        click.echo("No tool result in the file is long enough to be made smaller; all would be sent as they are.")
+        return
     print_table(
         ("#", "tool", "kind", "rule", "mode", "reason", "bytes", "would send"),
         [
@@ -116,6 +134,7 @@ def _print_results(results: tuple[Line, ...]) -> None:
             for number, line in enumerate(results, start=1)
         ],
         right=frozenset({0, 6, 7}),
+        spare=("rule", "kind"),
     )
     before = sum(line.bytes_before for line in results)
     after = sum(line.bytes_after for line in results)

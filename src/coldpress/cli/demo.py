@@ -61,7 +61,11 @@ def _what_now(found: dict[str, object]) -> list[str]:
     first = originals[0][:12] if isinstance(originals, list) and originals else "SHA"
     prices = found["prices"] or "no prices found"
     return [
-        f"Tokens are estimates on a recorded session, the cache is simulated, prices are {prices}.",
-        f"An original comes back with: coldpress recall {first} --store {found['store']}",
-        "Run it on your own agent with: coldpress serve",
+        "This is one recorded session; yours will save more or less. Tokens are",
+        f"estimates, the cache is simulated, prices are {prices}.",
+        "",
+        "An original comes back with:",
+        f"  coldpress recall {first} --store {found['store']}",
+        "Run it on your own agent with:",
+        "  coldpress serve",
     ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from coldpress.cli.output import say_count, table_lines
 from coldpress.demo.play import Played
 from coldpress.demo.report import Demo, bill, written
@@ -10,12 +12,11 @@ from coldpress.model.usage import Usage
 
 def turn_lines(demo: Demo) -> list[str]:
     """Lay out the session turn by turn: what was pressed, and the tokens of both runs."""
-    heads = ("turn", "pressed on this request", "fresh", "read", "written", "fresh", "read", "written")
-    rows = []
-    for number, (off, press) in enumerate(zip(demo.off, demo.press, strict=True), start=1):
-        rows.append((str(number), _pressed(press), *_tokens(off.usage), *_tokens(press.usage)))
-    table = table_lines(heads, rows, right=frozenset((0, 2, 3, 4, 5, 6, 7)))
-    return [_over(table[0], "off", "press"), *table]
+    off, press = _token_lines(demo.off), _token_lines(demo.press)
+    pressed = _what_happened(demo.press)
+    rows = [(str(number), *cells) for number, cells in enumerate(zip(pressed, off[1:], press[1:], strict=True), 1)]
+    table = table_lines(("#", "pressed on this request, bytes", off[0], press[0]), rows, right=frozenset((0, 2, 3)))
+    return [_over(table[0], "off, tokens", "press, tokens"), *table]
 
 
 def summary_lines(demo: Demo) -> list[str]:
@@ -33,18 +34,32 @@ def summary_lines(demo: Demo) -> list[str]:
     lines = table_lines(("", "off", "press", "change"), rows, right=frozenset((1, 2, 3)))
     lines += [
         "",
-        f"{found['requests']} requests; {found['pressed']} results pressed, and sent again {found['reapplied']} times",
+        f"{found['requests']} requests; {found['pressed']} results pressed; their views sent again "
+        f"{found['reapplied']} times, byte for byte",
         f"every byte outside the pressed texts identical: {_yes(demo.identical)}",
         f"every original recalled byte for byte: {_yes(demo.recalled)}",
     ]
     return lines
 
 
-def _pressed(played: Played) -> str:
-    return (
-        ", ".join(f"{line.tool} {line.mode} {line.bytes_before:,}→{line.bytes_after:,} B" for line in played.pressed)
-        or "-"
-    )
+def _what_happened(session: Sequence[Played]) -> list[str]:
+    """Say of each request what was pressed on it, and where the cache had been read before and was not now."""
+    told, warm = list[str](), False
+    for played in session:
+        cold = warm and played.usage.read == 0
+        warm = warm or bool(played.usage.read)
+        told.append(", ".join(_pressed(played)) or ("- (the cache had run cold)" if cold else "-"))
+    return told
+
+
+def _pressed(played: Played) -> list[str]:
+    return [f"{line.tool} {line.mode} {line.bytes_before:,}→{line.bytes_after:,}" for line in played.pressed]
+
+
+def _token_lines(session: Sequence[Played]) -> list[str]:
+    """Lay out the tokens of each request closely, under one line of heads."""
+    rows = [_tokens(played.usage) for played in session]
+    return table_lines(("fresh", "read", "written"), rows, right=frozenset((0, 1, 2)), gap=1)
 
 
 def _tokens(usage: Usage) -> tuple[str, str, str]:

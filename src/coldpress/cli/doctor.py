@@ -39,10 +39,14 @@ def reach(settings: Settings) -> Reach:
         connection.request("GET", "/health")
         status = connection.getresponse().status
     except (OSError, http.client.HTTPException) as error:
-        return Reach(url, running=False, why=str(error) or type(error).__name__)
+        return Reach(url, running=False, why=_say(error))
     finally:
         connection.close()
     return Reach(url, running=status == 200, why="" if status == 200 else f"/health answered {status}")
+
+
+def _say(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
 
 
 def base_url(host: str, port: int) -> str:

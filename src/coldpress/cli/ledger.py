@@ -33,7 +33,7 @@ def command() -> None:
 @config_option
 @store_option
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Requests to show.")
-@click.option("--lineage", help="Only this conversation.")
+@click.option("--lineage", help="Only this conversation, as coldpress ledger conversations names it.")
 @json_option
 def list_(*, config_path: Path | None, store_path: Path | None, limit: int, lineage: str | None, as_json: bool) -> None:
     """Show the newest requests first."""
@@ -46,7 +46,7 @@ def list_(*, config_path: Path | None, store_path: Path | None, limit: int, line
     elif entries:
         list_table([(entry, biller.bill(entry)) for entry in entries])
     else:
-        talk("No requests in the ledger yet.")
+        talk(f"No requests of lineage {lineage} in the ledger." if lineage else "No requests in the ledger yet.")
 
 
 @command.command("show")
@@ -55,7 +55,7 @@ def list_(*, config_path: Path | None, store_path: Path | None, limit: int, line
 @store_option
 @json_option
 def show(*, request_id: str, config_path: Path | None, store_path: Path | None, as_json: bool) -> None:
-    """Show one request with a line for every tool result that was looked at."""
+    """Show one request, tool result by tool result."""
     settings = load_for_reading(config_path, store_path)
     with opened(settings) as store:
         entry = store.receipt(request_id)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from coldpress.cli.bill import Bill
-from coldpress.cli.output import UNKNOWN, print_table, say_count, say_time, say_usd, table_lines
+from coldpress.cli.output import UNKNOWN, print_table, printable, say_count, say_time, say_usd, table_lines, talk
 from coldpress.model.records import Line
 from coldpress.stores.base import LedgerEntry, LineageSummary
 
@@ -29,6 +29,9 @@ _LIST_HEADS = (
     "ended",
 )
 _LIST_RIGHT = frozenset(range(5, 14))
+_LIST_SPARE = (
+    "provider", "operation", "output", "fresh", "written", "read", "reused", "model", "bytes in", "USD",
+)  # fmt: skip
 _LINE_HEADS = ("tool", "kind", "rule", "mode", "reason", "bytes", "sent", "original")
 
 
@@ -49,8 +52,10 @@ def conversation_object(lineage: LineageSummary) -> dict[str, object]:
 
 
 def list_table(entries: Sequence[tuple[LedgerEntry, Bill]]) -> None:
-    """Print one row a request."""
-    print_table(_LIST_HEADS, [_row(entry, bill) for entry, bill in entries], right=_LIST_RIGHT)
+    """Print one row a request, and on stderr what the columns count."""
+    print_table(_LIST_HEADS, [_row(entry, bill) for entry, bill in entries], right=_LIST_RIGHT, spare=_LIST_SPARE)
+    talk("fresh, read, written, output: tokens, as the provider reported them. Times are UTC.")
+    talk("One request in full: coldpress ledger show ID")
 
 
 def conversation_table(lineages: Sequence[LineageSummary]) -> None:
@@ -88,7 +93,8 @@ def entry_text(entry: LedgerEntry, bill: Bill) -> str:
         ("body", f"{say_count(receipt.body_bytes)} bytes came, {say_count(receipt.sent_bytes)} were sent"),
         (
             "reused",
-            f"{say_count(receipt.reused)} standing edits, {say_count(receipt.reused_bytes_saved)} bytes smaller",
+            f"{say_count(receipt.reused)} standing {'edit' if receipt.reused == 1 else 'edits'}, "
+            f"{say_count(receipt.reused_bytes_saved)} bytes smaller",
         ),
         ("notes", ", ".join(receipt.notes) or "none"),
         ("ended", _ended(entry)),
@@ -97,7 +103,7 @@ def entry_text(entry: LedgerEntry, bill: Bill) -> str:
         ("cost", _cost(bill)),
     ]
     width = max(len(name) for name, _ in facts)
-    told = [f"{name.ljust(width)}  {value}" for name, value in facts]
+    told = [f"{name.ljust(width)}  {printable(value)}" for name, value in facts]
     if not receipt.lines:
         return "\n".join([*told, "", "No tool result was new on this request."])
     rows = [_line_row(line) for line in receipt.lines]
@@ -148,7 +154,7 @@ def _tokens(entry: LedgerEntry) -> str:
         ("fresh", usage.fresh),
         ("read", usage.read),
         ("written", usage.write_short),
-        ("written for long", usage.write_long),
+        ("written for an hour or more", usage.write_long),
         ("output", usage.output),
     )
     return ", ".join(f"{say_count(count)} {name}" for name, count in parts)

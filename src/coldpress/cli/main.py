@@ -74,7 +74,7 @@ class LazyGroup(click.Group):
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, "-V", "--version", message="coldpress %(version)s")
 def main() -> None:
-    """Press an agent's context when the cache is cold.
+    """Make an AI agent's context smaller where that costs nothing.
 
     Results go to stdout and are stable under --json; talk goes to stderr.
     """

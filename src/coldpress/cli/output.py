@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -31,33 +32,72 @@ def print_json(value: object) -> None:
     click.echo(json.dumps(value, indent=2, ensure_ascii=False))
 
 
-def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, right: frozenset[int] = frozenset()) -> None:
+def print_table(
+    heads: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    right: frozenset[int] = frozenset(),
+    spare: Sequence[str] = (),
+) -> None:
     """Print aligned columns on stdout.
 
     Args:
         heads: the head of each column.
         rows: cells, as many in each row as there are heads.
         right: the columns, counted from 0, that are aligned to the right.
+        spare: heads of columns to leave out, first to last, until the table fits the terminal; stderr names them.
+            A pipe or a file gets every column.
     """
-    for line in table_lines(heads, rows, right=right):
+    room = shutil.get_terminal_size().columns if spare and sys.stdout.isatty() else None
+    lines, left_out = fitting_lines(heads, rows, right=right, spare=spare, room=room)
+    for line in lines:
         click.echo(line)
+    if left_out:
+        talk(f"Left out for want of width: {', '.join(left_out)}. A wider terminal, a pipe or --json shows them.")
+
+
+def fitting_lines(
+    heads: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    right: frozenset[int],
+    spare: Sequence[str],
+    room: int | None,
+) -> tuple[list[str], tuple[str, ...]]:
+    """Lay out as many columns as there is room for, and name those left out.
+
+    >>> fitting_lines(("tool", "bytes"), [("Read", "7")], right=frozenset({1}), spare=("bytes",), room=8)
+    (['tool', 'Read'], ('bytes',))
+    """
+    for count in range(len(spare) + 1):
+        kept = [column for column, head in enumerate(heads) if head not in spare[:count]]
+        lines = table_lines(
+            [heads[column] for column in kept],
+            [[row[column] for column in kept] for row in rows],
+            right=frozenset(place for place, column in enumerate(kept) if column in right),
+        )
+        if room is None or max(map(len, lines)) <= room:
+            break
+    return lines, tuple(spare[:count])
 
 
 def table_lines(
-    heads: Sequence[str], rows: Sequence[Sequence[str]], *, right: frozenset[int] = frozenset()
+    heads: Sequence[str], rows: Sequence[Sequence[str]], *, right: frozenset[int] = frozenset(), gap: int = 2
 ) -> list[str]:
     """Lay out aligned columns, two spaces apart, without spaces at line ends.
 
     >>> table_lines(("tool", "bytes"), [("Read", "7")], right=frozenset({1}))
     ['tool  bytes', 'Read      7']
     """
-    cells = [[_printable(cell) for cell in row] for row in (heads, *rows)]
+    cells = [[printable(cell) for cell in row] for row in (heads, *rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(heads))]
     return [
-        "  ".join(
+        (" " * gap)
+        .join(
             cell.rjust(width) if column in right else cell.ljust(width)
             for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
+        )
+        .rstrip()
         for row in cells
     ]
 
@@ -85,6 +125,6 @@ def say_usd(amount: float | None) -> str:
     return UNKNOWN if amount is None else f"{amount:.6f}"
 
 
-def _printable(text: str) -> str:
-    # Names of tools and models come from clients: nothing in them may steer a terminal.
+def printable(text: str) -> str:
+    """Take out what could steer a terminal: names of tools, models and sessions come from clients."""
     return "".join(c if c.isprintable() else "�" for c in text)

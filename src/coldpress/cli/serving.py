@@ -52,10 +52,11 @@ def how_to_point_clients(url: str, settings: Settings) -> str:
         ("Claude Code", f"ANTHROPIC_BASE_URL={url} claude", bare.anthropic),
         ("Anthropic SDK", f'Anthropic(base_url="{url}")', bare.anthropic),
         ("OpenAI SDK", f'OpenAI(base_url="{url}/v1")', bare.openai),
-        ("any provider", f"{url}/provider/NAME, with /v1 behind it where the client wants that", "NAME"),
+        ("any provider", f"{url}/provider/NAME[/v1]", "NAME"),
     )
     names = ", ".join(provider.name for provider in settings.providers)
-    return "\n".join((*table_lines(("client", "points at", "goes to"), rows), f"NAME is one of {names}"))
+    told = f"NAME is one of {names}; /v1 only for clients whose base URL ends in it"
+    return "\n".join((*table_lines(("client", "how to point it here", "goes to"), rows), told))
 
 
 def _tell(serving: Serving, settings: Settings) -> None:

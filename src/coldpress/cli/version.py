@@ -11,7 +11,7 @@ from coldpress import __version__
 from coldpress.cli.options import json_option
 from coldpress.cli.output import print_json, print_table
 
-DEPENDENCIES = ("msgspec", "pyreqwest", "uvicorn", "uvloop", "httptools", "zstandard", "brotli", "genai-prices")
+DEPENDENCIES = ("msgspec", "xxhash", "uvicorn", "uvloop", "httptools", "aiohttp", "zstandard", "brotli", "genai-prices")
 
 
 @click.command("version")

@@ -57,7 +57,7 @@ class Demo:
             "write_press": press.write,
             "bill_off_usd": off.usd,
             "bill_press_usd": press.usd,
-            "prices": f"{self.rates.source}, {self.rates.as_of}" if isinstance(self.rates, Rates) else None,
+            "prices": f"{self.rates.source} for {self.rates.as_of}" if isinstance(self.rates, Rates) else None,
             "identical_outside_edits": self.identical,
             "recalled_exactly": self.recalled,
             "store": self.store_path,

@@ -11,7 +11,7 @@ import msgspec
 
 from coldpress.engine import catalogue_data as data
 from coldpress.engine.catalogue_data import Kind
-from coldpress.engine.shellkinds import read_command
+from coldpress.engine.shellkinds import numbers_lines, read_command
 
 __all__ = ["Classified", "Kind", "canonical", "classify"]
 
@@ -28,6 +28,8 @@ class Classified:
         command: the shell command line, without a wrapping `bash -lc`; `None` for tools that run none.
         runs_program: whether the text may tell of a failed program: true for every shell call but those that only
             read, search and list files.
+        numbered: whether line numbers in a source may be the tool's own. Those in what a shell read shows are the
+            file's, unless the command line asks for numbers.
     """
 
     kind: Kind
@@ -35,6 +37,7 @@ class Classified:
     target: str | None = None
     command: str | None = None
     runs_program: bool = False
+    numbered: bool = True
 
 
 def canonical(name: str) -> str:
@@ -115,7 +118,8 @@ def _shell_call(tool: str, given: dict[str, object]) -> Classified:
         return Classified("unknown", tool, runs_program=True)
     reading = read_command(command)
     target = reading.files[0] if reading.kind == "source" and len(reading.files) == 1 else None
-    return Classified(reading.kind, tool, target, command, reading.runs_program)
+    numbered = reading.kind == "source" and numbers_lines(command)
+    return Classified(reading.kind, tool, target, command, reading.runs_program, numbered)
 
 
 def _command_line(given: dict[str, object]) -> str | None:

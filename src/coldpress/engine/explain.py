@@ -110,4 +110,4 @@ def _first_sight(rule: Rule) -> tuple[bool, str]:
 
 
 def _say_mode(mode: RuleMode, rule: Rule) -> str:
-    return f"{mode} from {rule.min_bytes} bytes on" if mode == "deterministic" and rule.min_bytes else mode
+    return f"{mode} from {rule.min_bytes:,} bytes on" if mode == "deterministic" and rule.min_bytes else mode

@@ -21,8 +21,9 @@ from coldpress.model.edits import Standing
 from coldpress.model.identity import EditKey, original_sha
 from coldpress.model.records import Line, Reason
 
-SMALLEST_BYTES = 256
-"""A view must save at least this much, so a shorter text cannot gain."""
+SMALLEST_BYTES = 512
+"""A view must save 256 bytes, and what says so in it takes some 150: a shorter text cannot gain. The median result of
+a coding agent is shorter (384 bytes over 4,700 recorded outputs), so half of all results are done with here."""
 
 _RERUN = "The same call can be made again to see all of it."
 _MOST_REFERENTS = 8
@@ -125,7 +126,7 @@ def _views(candidate: Candidate, rule: Rule, size: int) -> tuple[str, list[_Step
         made: Reduced | None = None
         if mode == "dedupe" and not steps:
             made = dedupe.reduce(candidate.text, referents=_referents(candidate), kind=kind)
-        elif mode == "lossless":
+        elif mode == "lossless" and (kind != "source" or candidate.classified.numbered):
             made = lossless.reduce(view, kind=kind)
         elif mode == "deterministic":
             least = rule.min_bytes or SMALLEST_BYTES

@@ -62,6 +62,29 @@ def read_command(command: str, *, nested: int = 0) -> ShellReading:
     return _combine(readings)
 
 
+def numbers_lines(command: str, *, nested: int = 0) -> bool:
+    """Whether a reader in a command line writes a number before each line.
+
+    >>> numbers_lines("cat -n a.py | head"), numbers_lines("cat a.py")
+    (True, False)
+    """
+    if nested > MAX_NESTED_SHELLS:
+        return False
+    for pipeline in split(command) or ():
+        for stage in pipeline:
+            words = _command(stage.words)
+            if words[:1] == ("nl",) or (words and _numbering_option(words)):
+                return True
+            if words and words[0] in data.SHELLS and any(numbers_lines(w, nested=nested + 1) for w in words[1:]):
+                return True
+    return False
+
+
+def _numbering_option(words: tuple[str, ...]) -> bool:
+    option = data.NUMBERING.get(words[0])
+    return option is not None and any(option.fullmatch(word) for word in words[1:])
+
+
 def _combine(readings: Sequence[ShellReading]) -> ShellReading:
     kinds = {reading.kind for reading in readings}
     files = tuple(f for reading in readings for f in reading.files or (None,))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from coldpress.engine.catalogue_data import Kind
@@ -18,6 +19,12 @@ READERS: Final = _words(
     """
 )
 """Print the text of the files they are given, whole or in part. Without a file they pass on what a pipe feeds them."""
+
+NUMBERING: Final = {
+    **dict.fromkeys(("cat", "bat", "batcat"), re.compile(r"-[a-zA-Z]*[nb][a-zA-Z]*|--number(?:-nonblank)?|--style=.*")),
+    **dict.fromkeys(("less", "more"), re.compile(r"-[a-zA-Z]*N[a-zA-Z]*|--LINE-NUMBERS")),
+}
+"""Options by which a reader numbers lines; `nl` always does."""
 
 SEARCHES: Final = _words("rg grep egrep fgrep zgrep ag ack ugrep find fd fdfind locate sg ast-grep select-string sls")
 LISTINGS: Final = _words("ls tree eza exa lsd dir du get-childitem gci")

@@ -17,6 +17,7 @@ from coldpress.gateway.routes import Route, Routes, dialect_of
 from coldpress.gateway.settings import GatewaySettings
 from coldpress.gateway.stats import Counters, Pages
 from coldpress.gateway.upstream import Upstream, proxies_for
+from coldpress.gateway.web_pages import refuse_web_page
 from coldpress.wire.registry import FormatName
 
 log = logging.getLogger(__name__)
@@ -86,6 +87,7 @@ class Gateway:
         try:
             _refuse_websocket(headers)
             route = self._routes.find(scope, headers)
+            refuse_web_page(headers, route.provider, only_this_machine=self._own_pages)
             await self._carry(client, scope, headers, route)
         except ClientGone:
             self.counters.client_gone += 1

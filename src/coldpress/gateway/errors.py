@@ -27,10 +27,12 @@ Code = Literal[
     "upstream_broken",
     "upstream_timeout",
     "upstream_unreachable",
+    "web_page_refused",
     "websocket_unsupported",
 ]
 
 _ANTHROPIC_TYPES = {
+    403: "permission_error",
     404: "not_found_error",
     413: "request_too_large",
     503: "overloaded_error",

@@ -21,7 +21,7 @@ from coldpress.gateway.settings import Limits
 from coldpress.gateway.stats import Counters
 from coldpress.gateway.upstream import Call, Reply, Upstream
 from coldpress.model.errors import BodyTooLarge
-from coldpress.model.records import Outcome
+from coldpress.model.records import Outcome, Receipt
 from coldpress.model.usage import Usage
 from coldpress.wire.encoding import UnknownEncoding, decode_body
 from coldpress.wire.registry import FormatName
@@ -59,7 +59,7 @@ class _Exchange:
     """
 
     __slots__ = (
-        "began_at", "client", "ended", "format", "headers", "lease", "reader", "reply_headers", "request_id",
+        "began_at", "client", "ended", "format", "headers", "lease", "reader", "receipt", "reply_headers", "request_id",
         "route", "seen", "status",
     )  # fmt: skip
 
@@ -75,6 +75,7 @@ class _Exchange:
         self.request_id = f"{time.time_ns() // 1_000_000:011x}{os.urandom(5).hex()}"
         self.began_at = time.monotonic()
         self.seen = False
+        self.receipt: Receipt | None = None
         self.status: int | None = None
         self.ended: Ended = "upstream_broken"
         self.reader: SideReader | None = None
@@ -82,7 +83,10 @@ class _Exchange:
 
     def outcome(self) -> Outcome:
         read = self.reader.end() if self.reader is not None else None
-        ended = "error_event" if read is not None and read.error_event and self.ended == "complete" else self.ended
+        ended = self.ended
+        # An error under an error status is a whole answer; only behind a good one is it an event of its own.
+        if ended == "complete" and self.status == 200 and read is not None and read.error_event:
+            ended = "error_event"
         return Outcome(
             request_id=self.request_id,
             status=self.status,
@@ -138,6 +142,7 @@ class InferenceRelay:
             exchange.lease.grow_to(len(raw) + len(body))
         exchange.seen = True
         prepared = await self._prepare(exchange, body)
+        exchange.receipt = prepared.receipt if prepared is not None else None
         if prepared is None or not prepared.changed:
             return _call(exchange, raw, body_changed=False)
         return _call(exchange, prepared.body, body_changed=True)
@@ -207,13 +212,30 @@ class InferenceRelay:
         outcome = exchange.outcome()
         if outcome.ended == "error_event":
             self._counters.error_events += 1
-        if outcome.ended in ("upstream_broken", "upstream_failed"):
-            fields = {"provider": exchange.route.provider.name, "status": outcome.status, "ended": outcome.ended}
-            log.warning("upstream gave no whole answer", extra={"request_id": outcome.request_id, **fields})
+        level = logging.WARNING if outcome.ended in ("upstream_broken", "upstream_failed") else logging.INFO
+        if log.isEnabledFor(level):
+            log.log(level, "exchange ended", extra=_facts(exchange, outcome))
         if exchange.reader is not None and exchange.reader.kept:
             readable = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in exchange.reply_headers]
             self._driver.log_reply(exchange.request_id, readable, bytes(exchange.reader.kept))
         self._driver.finish(outcome)
+
+
+def _facts(exchange: _Exchange, outcome: Outcome) -> dict[str, object]:
+    """What an operator wants to know of an exchange."""
+    found: dict[str, object] = {
+        "request_id": outcome.request_id,
+        "provider": exchange.route.provider.name,
+        "status": outcome.status,
+        "ended": outcome.ended,
+        "seconds": round(outcome.duration_seconds, 3),
+    }
+    if exchange.receipt is not None:
+        receipt = exchange.receipt
+        pressed = sum(line.reason in ("pressed", "restored") for line in receipt.lines)
+        found |= {"operation": receipt.operation, "pressed": pressed, "reused": receipt.reused}
+        found |= {"body_bytes": receipt.body_bytes, "sent_bytes": receipt.sent_bytes}
+    return found
 
 
 def _call(exchange: _Exchange, body: bytes, *, body_changed: bool) -> Call:

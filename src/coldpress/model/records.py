@@ -52,7 +52,7 @@ class Receipt:
 
     `reused` counts standing edits applied again, `lines` only what was decided on this request. `notes` are fixed
     words for things worth knowing: `head_changed`, `volatile_head`, `subscription`, `client_compaction`,
-    `client_title`, `pass_through:REASON`.
+    `store_failed`, `pass_through:REASON`.
     """
 
     request_id: str

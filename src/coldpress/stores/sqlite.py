@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import msgspec
@@ -71,7 +71,7 @@ class SqliteStore:
         """
         path = path.expanduser().absolute()
         if must_exist and not path.exists():
-            raise StoreError(f"there is no store at {path}; name the file that the gateway writes to")
+            raise StoreError(f"there is no store at {path} yet: coldpress serve makes it; --store names another")
         connection = open_file(path, busy_seconds=busy_seconds)
         if most_file_bytes is not None:
             page_bytes = int(connection.execute("PRAGMA page_size").fetchone()[0])
@@ -112,7 +112,7 @@ class SqliteStore:
             # In this order: a decision that is committed in between has left the queue, and is in the file.
             found |= self._queued.standings(hits.missing)
             wanted = set(hits.missing)
-            with self._reading() as connection:
+            with self._reading(self._pool.single_read) as connection:
                 rows = reads.standings(connection, dict.fromkeys(key.chain for key in hits.missing))
             self._recent.add([standing for standing, _ in rows], used=now)
             # The file was first, whatever is queued.
@@ -225,9 +225,11 @@ class SqliteStore:
             self._unrecorded += 1
 
     @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection]:
+    def _reading(
+        self, borrow: Callable[[], AbstractContextManager[sqlite3.Connection]] | None = None
+    ) -> Iterator[sqlite3.Connection]:
         try:
-            with self._pool.reading() as connection:
+            with (borrow or self._pool.reading)() as connection:
                 yield connection
         except msgspec.MsgspecError as error:
             raise reads.damaged(error) from error

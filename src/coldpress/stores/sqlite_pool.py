@@ -26,17 +26,23 @@ class ReadPool:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """Borrow a connection.
+        """Borrow a connection inside a transaction: all reads see one state of the file.
 
         Raises:
             StoreError: the pool is closed, or the database fails.
         """
+        with self.single_read() as connection:
+            connection.execute("BEGIN")
+            yield connection
+            connection.execute("COMMIT")
+
+    @contextmanager
+    def single_read(self) -> Iterator[sqlite3.Connection]:
+        """Borrow a connection for one statement, which is a transaction by itself; raises as `reading` does."""
         with explained(self._path):
             connection = self._take()
             try:
-                connection.execute("BEGIN")
                 yield connection
-                connection.execute("COMMIT")
             except BaseException:
                 # After an error its state is unknown; a new one costs little.
                 connection.close()

@@ -42,8 +42,8 @@ class PutJob(Job):
 
     @property
     def urgent(self) -> bool:
-        """A receipt alone can wait for company: nothing is sent on the strength of it."""
-        return bool(self.originals or self.standings)
+        """Only a replacement is waited for: nothing else is sent on the strength of being stored."""
+        return bool(self.originals) or any(standing.replacement is not None for standing in self.standings)
 
     @property
     def queued_bytes(self) -> int:

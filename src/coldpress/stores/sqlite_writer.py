@@ -5,7 +5,6 @@ from __future__ import annotations
 import queue
 import sqlite3
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Set
 from concurrent.futures import Future
@@ -20,7 +19,6 @@ from coldpress.stores.sqlite_sweep import STEPS, over_bounds
 
 # Rows that nobody waits for share a commit; 50 ms are not noticed in a ledger.
 LINGER_SECONDS = 0.05
-LAZY_JOBS = 200
 # A larger transaction would hold the lock, and the write-ahead log, for longer than anybody should wait.
 MOST_JOBS = 2000
 MOST_TRANSACTION_BYTES = 32 * MIB
@@ -37,6 +35,11 @@ class _Sweep:
     step: int = 0
 
 
+class _Nothing:
+    """Says that the queue is empty."""
+
+
+_NOTHING = _Nothing()
 Item = Job | _Sweep | None
 """What is queued; `None` ends the thread."""
 
@@ -66,6 +69,7 @@ class Writer:
         self._queue: queue.SimpleQueue[Item] = queue.SimpleQueue()
         self._room = queue_bytes
         self._linger_seconds = linger_seconds
+        self._hurry = threading.Event()
         self._lock = threading.Lock()
         self._closed = False
         self._stopping = False
@@ -90,6 +94,8 @@ class Writer:
             else:
                 self._room -= job.queued_bytes
                 self._queue.put(job)
+                if job.urgent:
+                    self._hurry.set()
                 return
         job.settle(StoreError(f"store {self._path}: {refusal}"))
 
@@ -100,6 +106,7 @@ class Writer:
         with self._lock:
             if not self._closed:
                 self._queue.put(_Sweep(now, future))
+                self._hurry.set()
                 return future
         future.set_exception(StoreError(f"store {self._path}: it is closed: open it again"))
         return future
@@ -110,6 +117,7 @@ class Writer:
             if not self._closed:
                 self._closed = True
                 self._queue.put(None)
+                self._hurry.set()
         if self._thread.is_alive():
             self._thread.join()
         self._connection.close()
@@ -130,13 +138,10 @@ class Writer:
         """Wait for work, then take what is queued; linger only while nobody waits for any of it."""
         jobs: list[Job] = []
         size = 0
+        self._hurry.clear()
         hurry = bool(self._sweeps)
-        deadline = None
-        while len(jobs) < MOST_JOBS and size < MOST_TRANSACTION_BYTES:
-            try:
-                item = self._next(hurry=hurry or len(jobs) >= LAZY_JOBS, deadline=deadline)
-            except queue.Empty:
-                break
+        item = self._take(wait=not hurry)
+        while not isinstance(item, _Nothing):
             if item is None:
                 self._stopping = True
                 break
@@ -144,20 +149,26 @@ class Writer:
                 # What was queued before the sweep is written before it.
                 self._sweeps.append(item)
                 hurry = True
-                continue
-            jobs.append(item)
-            self._unsettled.add(item)
-            size += item.queued_bytes
-            hurry = hurry or item.urgent
-            deadline = deadline or time.monotonic() + self._linger_seconds
+            else:
+                jobs.append(item)
+                self._unsettled.add(item)
+                size += item.queued_bytes
+                hurry = hurry or item.urgent
+            if len(jobs) >= MOST_JOBS or size >= MOST_TRANSACTION_BYTES:
+                break
+            item = self._take(wait=False)
+            if isinstance(item, _Nothing) and not hurry:
+                # Asleep, and not woken by every row that comes: each waking takes the interpreter from the event loop.
+                self._hurry.wait(self._linger_seconds)
+                hurry = True
+                item = self._take(wait=False)
         return jobs
 
-    def _next(self, *, hurry: bool, deadline: float | None) -> Item:
-        if hurry:
-            return self._queue.get_nowait()
-        if deadline is None:
-            return self._queue.get()
-        return self._queue.get(timeout=max(0.0, deadline - time.monotonic()))
+    def _take(self, *, wait: bool) -> Item | _Nothing:
+        try:
+            return self._queue.get(block=wait)
+        except queue.Empty:
+            return _NOTHING
 
     def _commit(self, jobs: list[Job]) -> None:
         ready: list[Job] = []

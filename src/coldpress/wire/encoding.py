@@ -11,6 +11,8 @@ import zstandard
 from coldpress.model.errors import BodyTooLarge, ColdpressError
 
 _STEP = 1 << 18
+_MOST_MEMBERS = 1_000
+"""Compressed streams one after the other in a body. Each costs a copy of the rest, so more take minutes to undo."""
 
 
 class UnknownEncoding(ColdpressError):
@@ -43,7 +45,10 @@ def decode_body(raw: bytes, encoding: str | None, *, limit_bytes: int) -> bytes:
 def _inflate(body: bytes, limit: int, window_bits: int) -> bytes:
     out = bytearray()
     rest = body
+    members = 0
     while rest:
+        members += 1
+        _check_members(members)
         stream = zlib.decompressobj(window_bits)
         try:
             out += stream.decompress(rest, limit + 1 - len(out))
@@ -57,6 +62,11 @@ def _inflate(body: bytes, limit: int, window_bits: int) -> bytes:
         if window_bits < 0 or window_bits == zlib.MAX_WBITS:
             break
     return bytes(out)
+
+
+def _check_members(members: int) -> None:
+    if members > _MOST_MEMBERS:
+        raise UnknownEncoding(f"the compressed body has more than {_MOST_MEMBERS} parts")
 
 
 def _gzip(body: bytes, limit: int) -> bytes:
@@ -98,8 +108,10 @@ def _zstd(body: bytes, limit: int) -> bytes:
                 if len(out) > limit:
                     raise BodyTooLarge(f"the body expands to more than {limit} bytes")
         # The reader does not tell a whole body from one cut short. This does, and its size is known by now.
-        rest = body
+        rest, members = body, 0
         while rest:
+            members += 1
+            _check_members(members)
             frame = engine.decompressobj()
             frame.decompress(rest)
             if not frame.eof:

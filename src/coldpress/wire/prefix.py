@@ -30,7 +30,7 @@ MARKED_MESSAGES = 8
 
 _SMALLEST_POWER = 8
 _PER_BUCKET = 8
-_MEMO_BYTES = 1024
+_MEMO_BYTES = 64
 _MEMO_ENTRIES = 256
 _WHITE = b" \t\r\n"
 _MARK_KEYS = (b'"cache_control"', b'"prompt_cache_breakpoint"')

@@ -166,6 +166,30 @@ def test_one_huge_line_of_json_keeps_its_two_ends() -> None:
     assert len(shown.encode()) < 2500
 
 
+def test_files_under_the_name_of_their_folder_are_not_torn_from_it() -> None:
+    text = "\n".join(f"./folder{n}:\n" + "\n".join(f"file{m}.py" for m in range(20)) + "\n" for n in range(60))
+    shown = view(text, "listing", "ls -R")
+    assert " paths" not in shown
+    assert "./folder0:\nfile0.py\n" in shown
+
+
+@pytest.mark.parametrize("count", [1, 4, 30])
+def test_complaints_are_no_paths_and_all_are_counted(count: int) -> None:
+    paths = [f"./src/d{n % 9}/f{n}.py" for n in range(600)]
+    complaints = [f"find: './secret{n}': Permission denied" for n in range(count)]
+    shown = view("\n".join([*paths, *complaints]), "search", "find .")
+    assert "600 paths" in shown
+    assert shown.count("Permission denied") == min(count, 4)
+    assert ("[coldpress: 26 more lines of another kind left out here]" in shown) == (count == 30)
+
+
+def test_what_a_search_says_beside_its_hits_is_counted() -> None:
+    hits = [f"src/f{n % 60}.py:{n}:x = {n}" for n in range(600)]
+    notes = [f"Binary file b{n} matches" for n in range(10)]
+    shown = view("\n".join([*hits, *notes]), "search")
+    assert shown.endswith("Binary file b3 matches\n[coldpress: 6 more lines of another kind left out here]")
+
+
 KINDS = st.sampled_from(["shell", "search", "listing", "web", "mcp", "unknown"])
 PIECES = st.one_of(
     st.sampled_from(["\n", "\r", "a/b.py:12:x", "a/b.py-13-", "warning: é", "🙂" * 300, "\u2028", "x/y", " ", "--"]),

@@ -11,6 +11,9 @@ MIN_GAP_LINES = 2
 """A single line is shown rather than counted: the count would be as long."""
 
 
+MAX_OTHERS = 4
+
+
 @dataclass(frozen=True, slots=True)
 class View:
     """The body of a view and what of the original it shows, in lines and in UTF-8 bytes; `note` adds a count."""
@@ -41,6 +44,12 @@ def _ends(line: str, max_chars: int) -> tuple[str, str]:
 def gap(count: int, what: str = "lines") -> str:
     """Say in the place of left-out lines how many there were."""
     return f"[coldpress: {count:,} {what} left out here]"
+
+
+def first_of(others: Sequence[str], *, max_chars: int) -> list[str]:
+    """Show the first of the lines that a view has no place for (complaints, notes), and count the rest."""
+    shown = [shorten(line, max_chars) for line in others[:MAX_OTHERS]]
+    return [*shown, gap(len(others) - MAX_OTHERS, "more lines of another kind")] if others[MAX_OTHERS:] else shown
 
 
 def show(lines: Sequence[str], chosen: Collection[int], *, max_line_chars: int, note: str = "") -> View:

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from coldpress.engine.reduce.reduced import size_bytes
-from coldpress.engine.reduce.views.frame import View, shorten
+from coldpress.engine.reduce.views.frame import View, first_of, shorten
 
 BUDGET_BYTES = 4096
 MAX_NAMES = 40
 _MIN_PATH_SHARE = 0.8
+_COMPLAINT = re.compile(r"[\w.+-]+: .+: [^/]+$")  # `find: './x': Permission denied`
 
 
 def view(text: str) -> View | None:
-    """Group paths by folder, with as many names of each as fit; `None` where most lines are no paths."""
+    """Group paths by folder, with as many names of each as fit; `None` where most lines are no paths.
+
+    Nor where a folder's name stands above its files (`ls -R`), which lose their folder when they are grouped.
+    """
     lines = text.removesuffix("\n").split("\n")
+    if any(line.endswith(":") and not before for before, line in zip(("", *lines), lines, strict=False)):
+        return None
     paths = [line for line in lines if _is_path(line)]
     if len(paths) < _MIN_PATH_SHARE * len(lines) or not any("/" in path for path in paths):
         return None
@@ -30,13 +37,15 @@ def view(text: str) -> View | None:
     else:
         body = _cut_lines(body)
     head = f"{len(paths):,} paths"
-    tail = "\n".join(shorten(line, 300) for line in others[:4])
+    tail = "\n".join(first_of(others, max_chars=300))
     shown = sum(min(len(group), names) for group in folders.values())
     return View("\n".join(part for part in (head, body, tail) if part), shown, size_bytes(body))
 
 
 def _is_path(line: str) -> bool:
-    return bool(line) and line == line.strip() and "\t" not in line and ("/" in line or " " not in line)
+    if not line or line != line.strip() or "\t" in line or _COMPLAINT.match(line):
+        return False
+    return "/" in line or " " not in line
 
 
 def _folders(paths: Sequence[str], depth: int) -> Mapping[str, Sequence[str]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from coldpress.engine.reduce.heading import SearchLine, parse
 from coldpress.engine.reduce.reduced import size_bytes
-from coldpress.engine.reduce.views.frame import View, shorten
+from coldpress.engine.reduce.views.frame import View, first_of, shorten
 
 BUDGET_BYTES = 6144
 MAX_LINE_CHARS = 300
@@ -54,7 +54,7 @@ def _view(files: Sequence[_File], others: Sequence[str]) -> View:
         out += (shorten(line.body, MAX_LINE_CHARS) for line in lines)
     if rest := files[named:]:
         out.append(f"[coldpress: {len(rest):,} more files with {sum(f.hits for f in rest):,} hits left out here]")
-    out += (shorten(line, MAX_LINE_CHARS) for line in others[:4])
+    out += first_of(others, max_chars=MAX_LINE_CHARS)
     shown = [line for lines in chosen for line in lines]
     return View("\n".join(out), len(shown), sum(size_bytes(line.path) + size_bytes(line.body) + 2 for line in shown))
 
