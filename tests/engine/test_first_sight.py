@@ -26,6 +26,7 @@ def replacement(tool: str, arguments: dict[str, object], text: str) -> str | Non
         offered=True,
         seen=(),
         read=repr,
+        named=repr,
         may_point_back=True,
     )
     return decide(candidate, DEFAULT_POLICY).standing.replacement

@@ -335,3 +335,14 @@ def test_calls_of_one_name_are_numbered_alike_whatever_is_remembered(command: st
     assert f"of {named} (call 2) above" in views[0]
     assert f"of {named} above" in views[1]
     assert f"of {named} (call" in views[2]
+
+
+def test_a_number_counts_the_short_and_the_failed_calls_too() -> None:
+    outputs = ["make: nothing to be done", log("a"), log("b"), log("b") + "\nmore"]
+    said: Said = [user("go")]
+    for n, output in enumerate(outputs):
+        said += [assistant(use(f"t{n}", "Bash", command="make")), user(result(f"t{n}", output))]
+    with pressing(settings(policy=DEDUPE_LOGS)) as press:
+        sent = press.all(growing(said))[-1].body
+    (view,) = [new for _, new in changed_literals(messages(*said), sent)]
+    assert "of Bash make (call 3) above" in view

@@ -98,7 +98,7 @@ class ProviderKeys:
         default=None,
         metadata=say(
             "Name of the environment variable whose value replaces the client's API key. "
-            "The key itself never stands in this file.",
+            "The key itself never stands in this file. Requests of web pages of other sites are refused then.",
             example='"EXAMPLE_API_KEY"',
             unset="the client's own key passes through",
         ),

@@ -36,7 +36,8 @@ class Candidate:
 
     `tool` is the name as the client sent it; `offered` says whether this request still offers that tool,
     `may_point_back` whether earlier results stay where they are.
-    `seen` are the earlier results of the conversation, oldest first; `read` gives the original text of one.
+    `seen` are the earlier results of the conversation, oldest first; `read` gives the original text of one, and
+    `named` what a marker calls it.
     """
 
     key: EditKey
@@ -49,6 +50,7 @@ class Candidate:
     may_point_back: bool
     seen: tuple[Seen, ...]
     read: Callable[[Seen], str]
+    named: Callable[[Seen], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +161,7 @@ def _referents(candidate: Candidate) -> tuple[dedupe.Referent, ...]:
         and seen.classified.kind == own.kind
         and (seen.classified.target == own.target if own.kind == "source" else seen.call == _call_name(candidate))
     ]
-    return tuple(dedupe.Referent(seen.name, candidate.read(seen)) for seen in fitting[:_MOST_REFERENTS])
+    return tuple(dedupe.Referent(candidate.named(seen), candidate.read(seen)) for seen in fitting[:_MOST_REFERENTS])
 
 
 def _answer_refusal(candidate: Candidate) -> Verdict | None:

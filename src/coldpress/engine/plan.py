@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -118,7 +117,7 @@ class _Work:
         self._originals: list[tuple[str, str]] = []
         self._lines: list[Line] = []
         self._reused = len(session.edits)
-        self._calls_named: Counter[str] | None = None
+        self._numbers: dict[str, dict[tuple[int, int], int]] = {}
 
     def apply(self, place: Place, standing: Standing) -> None:
         """Take over a decision made earlier."""
@@ -153,6 +152,7 @@ class _Work:
             may_point_back=not self._conversation.head.server_clears,
             seen=tuple(self._seen),
             read=lambda seen: self._conversation.text(seen.literal),
+            named=self._name,
         )
         verdict = decide(candidate, self._policy)
         standing, line = verdict.standing, verdict.line
@@ -197,16 +197,26 @@ class _Work:
             return
         replaced = standing if standing.replacement is not None else None
         called = name_of(call.name, classified)
-        name = self._name(called)
-        self._seen.append(Seen(place.key, place.message, place.literal, classified, arguments, called, name, replaced))
+        self._seen.append(Seen(place.key, place.message, place.literal, classified, arguments, called, replaced))
 
-    def _name(self, call: str) -> str:
-        """Tell calls of the same name apart by their number in the conversation."""
-        if self._calls_named is None:
-            self._calls_named = Counter(seen.call for seen in self._seen)
-        self._calls_named[call] += 1
-        number = self._calls_named[call]
-        return call if number == 1 else f"{call} (call {number})"
+    def _name(self, seen: Seen) -> str:
+        """Tell calls of the same name apart by their number, as a reader of the conversation counts them."""
+        if seen.call not in self._numbers:
+            self._numbers[seen.call] = self._numbered(seen.call)
+        number = self._numbers[seen.call][seen.message, seen.key.block]
+        return seen.call if number == 1 else f"{seen.call} (call {number})"
+
+    def _numbered(self, called: str) -> dict[tuple[int, int], int]:
+        """Count the results of one name by message and block: the short, the failed and the cleared ones too."""
+        numbers: dict[tuple[int, int], int] = {}
+        for index, message in enumerate(self._conversation.messages):
+            for block, result in message.results:
+                call = result.call
+                if call is None or not called.startswith(call.name):
+                    continue
+                if name_of(call.name, classify(call.name, self._conversation.arguments(call))) == called:
+                    numbers[index, block] = len(numbers) + 1
+        return numbers
 
 
 def _doubtful(place: Place) -> Line:

@@ -15,8 +15,7 @@ from coldpress.model.identity import EditKey
 class Seen:
     """One text of an earlier tool result.
 
-    `call` is what was called ("Read src/a.py"), `name` is how a marker calls it: the same, with its number where
-    there are several. Neither changes while the conversation goes on.
+    `call` is what was called ("Read src/a.py"), and does not change while the conversation goes on.
     `arguments` is the JSON text its call was made with. `standing` is the decision on it, `None` where it is exact.
     """
 
@@ -26,7 +25,6 @@ class Seen:
     classified: Classified
     arguments: str
     call: str
-    name: str
     standing: Standing | None
 
     @property
