@@ -39,6 +39,10 @@ log = logging.getLogger(__name__)
 OFFLOAD_BYTES = 48 * 1024
 """Requests with more unread bytes than this are read in a thread: reading them takes a millisecond or more."""
 
+PLANNING_THREADS = 4
+PLANNING_SHARE = 0.5
+"""How much of the time budget reading and deciding may take; the rest is for making originals durable."""
+
 MOST_HEADS = 10_000
 """Conversations whose system prompt as last seen is remembered."""
 
@@ -111,7 +115,8 @@ class Driver:
         self._reader: Reader[Session] = Reader(seed=int.from_bytes(os.urandom(8), "little"))
         self._heads: OrderedDict[str, bytes] = OrderedDict()
         self._lock = threading.Lock()
-        self._worker = ThreadPoolExecutor(1, thread_name_prefix="coldpress-plan")
+        # More than one, so that a giant request does not hold up the others: threads take turns.
+        self._workers = ThreadPoolExecutor(PLANNING_THREADS, thread_name_prefix="coldpress-plan")
         self._sent_exact: dict[EditKey, None] = {}
 
     async def prepare(self, inbound: Inbound) -> Prepared:
@@ -160,7 +165,7 @@ class Driver:
 
     def close(self) -> None:
         """Let the worker go."""
-        self._worker.shutdown(wait=True)
+        self._workers.shutdown(wait=True, cancel_futures=True)
 
     async def _prepare(self, inbound: Inbound) -> Prepared:
         self._log_request(inbound)
@@ -168,11 +173,29 @@ class Driver:
             checkpoint = self._reader.find(inbound.body, inbound.format)
         unread = len(inbound.body) - (checkpoint.length if checkpoint else 0)
         work = functools.partial(self._plan, inbound, checkpoint)
-        if unread > OFFLOAD_BYTES:
-            planned = await asyncio.get_running_loop().run_in_executor(self._worker, work)
-        else:
-            planned = work()
+        if unread <= OFFLOAD_BYTES:
+            return await self._settle(inbound, work())
+        running = asyncio.get_running_loop().run_in_executor(self._workers, work)
+        try:
+            async with asyncio.timeout(self._settings.limits.prepare_seconds * PLANNING_SHARE):
+                planned = await running
+        except TimeoutError:
+            return self._prefix_only(inbound, checkpoint)
         return await self._settle(inbound, planned)
+
+    def _prefix_only(self, inbound: Inbound, checkpoint: Checkpoint[Session] | None) -> Prepared:
+        """Send the standing edits of the known prefix and the rest exact: there was no time to read it."""
+        edits = checkpoint.extra.edits if checkpoint is not None and self._wished(inbound) != "observe" else ()
+        body = splice(inbound.body, edits)
+        log.warning("too slow, sent with known edits only", extra={"request": inbound.request_id, "edits": len(edits)})
+        receipt = replace(
+            self._unread(inbound, "over_budget"),
+            sent_bytes=len(body),
+            reused=len(edits),
+            reused_bytes_saved=_saved(edits),
+        )
+        self._store.put((), (), receipt)
+        return Prepared(body, body is not inbound.body, receipt, stream=False)
 
     def _plan(self, inbound: Inbound, checkpoint: Checkpoint[Session] | None) -> _Planned:
         """Read and decide; blocking, runs on any thread."""
@@ -289,7 +312,6 @@ class Driver:
         conversation, plan = planned.reading.conversation, planned.plan
         reused = plan.reused if plan and edits else 0
         fresh = len(plan.originals) if plan else 0
-        saved = sum(len(e.span) - len(e.literal) for e in edits[: len(edits) - fresh]) if edits else 0
         return Receipt(
             request_id=inbound.request_id,
             received_at=inbound.received_at,
@@ -304,12 +326,18 @@ class Driver:
             sent_bytes=len(sent),
             lines=plan.lines if plan else (),
             reused=reused,
-            reused_bytes_saved=saved,
+            reused_bytes_saved=_saved(edits[: len(edits) - fresh]) if edits else 0,
             notes=planned.notes + ((note,) if note else ()),
         )
 
     def _pass_through(self, inbound: Inbound, why: str) -> Prepared:
-        receipt = Receipt(
+        receipt = self._unread(inbound, why)
+        self._store.put((), (), receipt)
+        return Prepared(inbound.body, False, receipt, stream=False)
+
+    def _unread(self, inbound: Inbound, why: str) -> Receipt:
+        """The receipt of a request of which nothing is known but its size."""
+        return Receipt(
             request_id=inbound.request_id,
             received_at=inbound.received_at,
             provider=inbound.provider,
@@ -323,8 +351,6 @@ class Driver:
             sent_bytes=len(inbound.body),
             notes=(f"pass_through:{why}",),
         )
-        self._store.put((), (), receipt)
-        return Prepared(inbound.body, False, receipt, stream=False)
 
     def _log_request(self, inbound: Inbound) -> None:
         if self._settings.store.raw_log:
@@ -347,6 +373,10 @@ def _as_held(edit: Edit, winner: Standing | None) -> Edit | None:
     if winner.replacement is None:
         return None
     return replace(edit, literal=msgspec.json.encode(winner.replacement), standing=winner)
+
+
+def _saved(edits: Sequence[Edit]) -> int:
+    return sum(len(edit.span) - len(edit.literal) for edit in edits)
 
 
 def _lineage(conversation: Conversation) -> str:

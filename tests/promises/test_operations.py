@@ -223,3 +223,21 @@ def test_what_may_not_be_durable_is_not_sent_by_a_process_that_never_sent_it() -
         store.lost = False
         later = restarted(bodies[5])
         assert which(bodies[5], later.body) == [0, 1, 2, 3, 5], "what stood is sent again, what was new stays exact"
+
+
+def test_a_request_there_is_no_time_to_read_keeps_the_edits_of_its_known_prefix() -> None:
+    big = [assistant(use("tb")), user(result("tb", log("big") * 12))]
+    bodies = [*BODIES["anthropic"][:3], messages(*SAID[:7], *big), messages(*SAID[:7], *big, *SAID[7:9])]
+    store = MemoryStore()
+    with pressing(store=store) as press:
+        sent = press.all(bodies[:3])
+        hurried = settings()
+        press.driver._settings = replace(hurried, limits=replace(hurried.limits, prepare_seconds=1e-6))
+        slow = press(bodies[3])
+        assert slow.receipt.notes == ("pass_through:over_budget",)
+        assert which(bodies[3], slow.body) == [0, 1, 2]
+        assert slow.receipt.reused == 3
+        assert slow.body.startswith(messages_bytes(sent[-1].body))
+        press.driver._settings = hurried
+        later = press(bodies[4])
+        assert which(bodies[4], later.body) == [0, 1, 2, 3], "what there was no time to read stays exact"

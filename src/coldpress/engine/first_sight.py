@@ -5,7 +5,7 @@ The order: what may never be touched, what the rule asks for, what the view save
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -48,7 +48,7 @@ class Candidate:
     wire_failed: bool | None
     offered: bool
     may_point_back: bool
-    seen: tuple[Seen, ...]
+    seen: Sequence[Seen]
     read: Callable[[Seen], str]
     named: Callable[[Seen], str]
 

@@ -150,7 +150,7 @@ class _Work:
             offered=call.name in self._conversation.head.tools,
             # A marker must not point at a result that the server may clear.
             may_point_back=not self._conversation.head.server_clears,
-            seen=tuple(self._seen),
+            seen=self._seen,
             read=lambda seen: self._conversation.text(seen.literal),
             named=self._name,
         )

@@ -43,7 +43,7 @@ def _block(source: Source, span: Span, turn: Turn, role: Role) -> Block:
             ToolName(source.string(fields.get("name")) or ""),
             fields.get("input"),
         )
-        turn.calls.append(call)
+        turn.add(call)
         return call
     if kind == "tool_result" and role == "user":
         texts = text_literals(source, fields.get("content"))

@@ -42,12 +42,18 @@ class Turn:
     calls: list[ToolCall] = field(default_factory=list)
     answered: set[int] = field(default_factory=set)
     open: bool = False
+    _by_id: dict[str, list[int]] = field(default_factory=dict)
 
     def begin(self, role: Role) -> None:
         """Take note of the next message's role: an assistant message after any other starts a new turn."""
         if role == "assistant" and not self.open:
-            self.calls, self.answered = [], set()
+            self.calls, self.answered, self._by_id = [], set(), {}
         self.open = role == "assistant"
+
+    def add(self, call: ToolCall) -> None:
+        """Take note of a call of this turn."""
+        self._by_id.setdefault(call.id, []).append(len(self.calls))
+        self.calls.append(call)
 
     def answer(self, call_id: str, name: str | None = None) -> ToolCall | None:
         """Find the call of this turn that a result answers; `None` where that is missing or in doubt.
@@ -55,16 +61,12 @@ class Turn:
         A result without an id answers the first unanswered call without one (of that name, where it
         has a name). An id that two calls of the turn carry is in doubt.
         """
+        fitting = self._by_id.get(call_id, [])
         if call_id:
-            fitting = [i for i, call in enumerate(self.calls) if call.id == call_id]
             if len(fitting) != 1 or fitting[0] in self.answered:
                 return None
         else:
-            fitting = [
-                i
-                for i, call in enumerate(self.calls)
-                if not call.id and i not in self.answered and (name is None or call.name == name)
-            ]
+            fitting = [i for i in fitting if i not in self.answered and name in (None, self.calls[i].name)]
             if not fitting:
                 return None
         self.answered.add(fitting[0])
@@ -72,7 +74,8 @@ class Turn:
 
     def copy(self) -> Turn:
         """Give an independent copy, to be kept with a checkpoint."""
-        return Turn(list(self.calls), set(self.answered), self.open)
+        by_id = {call_id: list(places) for call_id, places in self._by_id.items()}
+        return Turn(list(self.calls), set(self.answered), self.open, by_id)
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,9 @@ def _calls(source: Source, fields: dict[str, Span], turn: Turn) -> list[Block]:
     legacy = fields.get("function_call")
     if source.is_object(legacy):
         found.append(_named(source, "", source.members(legacy)))
-    turn.calls += [call for call in found if isinstance(call, ToolCall)]
+    for call in found:
+        if isinstance(call, ToolCall):
+            turn.add(call)
     return found
 
 
