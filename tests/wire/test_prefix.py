@@ -86,6 +86,17 @@ def test_the_same_request_again_parses_no_message() -> None:
     assert again.known == len(again.messages)
 
 
+@pytest.mark.parametrize("marks", [0, 1, 2])
+def test_many_requests_that_continue_from_one_point_do_not_push_that_point_out(marks: int) -> None:
+    reader: Reader[None] = Reader(seed=1)
+    for turns in range(4, 20):
+        read(reader, grown(turns, marks), "anthropic")
+    for branch in range(60):
+        body = grown(20, marks).replace(b"output 19 ", b"branch %2d " % branch)
+        conversation = read(reader, body, "anthropic")
+        assert len(conversation.messages) - conversation.known <= 3 + 2 * marks
+
+
 def test_a_rewind_finds_an_earlier_checkpoint_or_reads_anew() -> None:
     reader: Reader[None] = Reader(seed=1)
     for turns in range(2, 12):

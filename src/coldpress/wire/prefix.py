@@ -62,7 +62,7 @@ class Checkpoint(Generic[T]):
 class Reading(Generic[T]):
     """A request as read, with what is needed to keep a checkpoint of it.
 
-    `extra` is what the caller left at the checkpoint this request continues from. `boundary` says how many
+    `extra` is what the caller left at `parent`, the checkpoint this request continues from. `boundary` says how many
     leading messages the next checkpoint covers; it is not above `conversation.known` where none is worth keeping.
     """
 
@@ -72,6 +72,7 @@ class Reading(Generic[T]):
     turn: Turn
     parts: dict[str, Any]
     keys: frozenset[str]
+    parent: Checkpoint[T] | None
 
 
 class Reader(Generic[T]):
@@ -116,7 +117,7 @@ class Reader(Generic[T]):
             state.update(view[at : 1 << power])
             at = 1 << power
             key = _key(format_name, power, state.digest())
-            for checkpoint in self._buckets.get(key, ()):
+            for checkpoint in sorted(self._buckets.get(key, ()), key=_length):
                 if checkpoint.length < len(body):
                     state.update(view[at : checkpoint.length])
                     at = checkpoint.length
@@ -147,8 +148,10 @@ class Reader(Generic[T]):
         power = length.bit_length() - 1
         key = _key(conversation.format, power, self._hash(view[: 1 << power]))
         old = self._buckets.pop(key, ())
-        kept = [c for c in old if c.digest != new.digest][-(_PER_BUCKET - 1) :]
-        self._buckets[key] = tuple(sorted([*kept, new], key=lambda c: c.length))
+        # Least recently used first. Requests that continue from one point in many ways must not push that point out.
+        others = [c for c in old if c.digest != new.digest and c is not reading.parent]
+        used = [c for c in old if c is reading.parent]
+        self._buckets[key] = (*(others + used)[-(_PER_BUCKET - 1) :], new)
         self._held += sum(len(c.messages) for c in self._buckets[key]) - sum(len(c.messages) for c in old)
         while self._held > self._max_messages and len(self._buckets) > 1:
             _, dropped = self._buckets.popitem(last=False)
@@ -178,7 +181,7 @@ class Reader(Generic[T]):
         parts = checkpoint.parts | self._parts(source, fields)
         conversation = Conversation(checkpoint.format, Parts(**parts).head(), messages, body, len(before))
         boundary = len(before) + stable
-        return Reading(conversation, checkpoint.extra, boundary, turn, checkpoint.parts, checkpoint.keys)
+        return Reading(conversation, checkpoint.extra, boundary, turn, checkpoint.parts, checkpoint.keys, checkpoint)
 
     def _whole(self, body: bytes, format_name: FormatName) -> Reading[T]:
         source, fields = _fields(body, 0)
@@ -202,7 +205,7 @@ class Reader(Generic[T]):
             parts["system"] = _leading_system(source, messages)
         behind = self._parts(source, {k: v for k, v in fields.items() if k not in ahead})
         conversation = Conversation(format_name, Parts(**(parts | behind)).head(), messages, body)
-        return Reading(conversation, None, stable, turn, parts, frozenset(ahead) | {"messages"})
+        return Reading(conversation, None, stable, turn, parts, frozenset(ahead) | {"messages"}, None)
 
     def _parts(self, source: Source, fields: dict[str, Span]) -> dict[str, Any]:
         """Read top-level values; the long ones, which clients repeat, only when their bytes are new."""
@@ -231,6 +234,10 @@ def _stable(source: Source, spans: list[Span]) -> int:
         if any(mark in raw for mark in _MARK_KEYS):
             return index
     return len(spans)
+
+
+def _length(checkpoint: Checkpoint[Any]) -> int:
+    return checkpoint.length
 
 
 def _key(format_name: FormatName, power: int, digest: bytes) -> bytes:
