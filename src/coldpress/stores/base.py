@@ -208,7 +208,7 @@ class Store(Protocol):
         The first decision for a key stays: a later one is dropped in silence, and `standing` tells which one
         holds. The future is done when everything is durable, fails with `StoreError` where it is not, and
         cannot be cancelled. What replaces no text, receipts and decisions to stay exact, may wait a little for
-        company (50 ms).
+        company (a quarter of a second).
         """
         ...
 

@@ -17,8 +17,8 @@ from coldpress.stores.sqlite_jobs import FlushJob, Job
 from coldpress.stores.sqlite_schema import explain
 from coldpress.stores.sqlite_sweep import STEPS, over_bounds
 
-# Rows that nobody waits for share a commit; 50 ms are not noticed in a ledger.
-LINGER_SECONDS = 0.05
+# Rows that nobody waits for share a commit; a quarter of a second is not noticed in a ledger.
+LINGER_SECONDS = 0.25
 # A larger transaction would hold the lock, and the write-ahead log, for longer than anybody should wait.
 MOST_JOBS = 2000
 MOST_TRANSACTION_BYTES = 32 * MIB
