@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sqlite3
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
 from pathlib import Path
@@ -22,7 +24,7 @@ from coldpress.model.errors import StoreError, UnknownOriginal
 from coldpress.model.identity import original_sha
 from coldpress.stores.base import MIB, Bounds
 from coldpress.stores.sqlite import SqliteStore
-from coldpress.stores.sqlite_schema import MIGRATIONS
+from coldpress.stores.sqlite_schema import MIGRATIONS, _bring_up_to_date, connect
 
 KIB = 1024
 TESTS = Path(__file__).resolve().parents[1]
@@ -323,6 +325,25 @@ def test_processes_that_start_at_once_on_a_new_file_agree_on_every_decision(path
     with SqliteStore(path) as store:
         assert store.totals().requests == 90
         assert [store.standing([key(f"m{n}")])[key(f"m{n}")].replacement for n in range(30)] == answers[0]
+
+
+def test_a_file_that_another_process_makes_meanwhile_is_not_taken_for_a_foreign_one(path: Path) -> None:
+    path.parent.mkdir(parents=True)
+    looking = connect(path, busy_seconds=5)
+    others: list[str] = []
+
+    def meanwhile(statement: str) -> None:
+        if "user_version" in statement and not others:
+            others.append(statement)
+            with contextlib.suppress(StoreError):  # it may have to wait for us, and give up
+                SqliteStore(path, busy_seconds=0.05).close()
+
+    looking.set_trace_callback(meanwhile)
+    _bring_up_to_date(looking, path, deadline=time.monotonic() + 5)
+    looking.close()
+    assert others
+    with SqliteStore(path) as store:
+        assert store.totals().requests == 0
 
 
 def test_a_decision_of_another_process_is_found_and_not_replaced(path: Path) -> None:

@@ -130,7 +130,10 @@ def _make(path: Path) -> None:
 
 
 def _bring_up_to_date(connection: sqlite3.Connection, path: Path, *, deadline: float) -> None:
-    if _version(connection, path) == len(MIGRATIONS):
+    connection.execute("BEGIN")  # one state for all that is read: another process may be making the file right now
+    version = _version(connection, path)
+    connection.execute("COMMIT")
+    if version == len(MIGRATIONS):
         return
     connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
     while True:
