@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import ipaddress
 import logging
 import os
@@ -18,7 +17,7 @@ import uvicorn
 
 from coldpress.gateway.app import Gateway
 from coldpress.gateway.asgi import Receive, Scope, Send
-from coldpress.gateway.memory import keep_freed_memory
+from coldpress.gateway.memory import collect_when_idle, keep_freed_memory, spare_old_objects
 from coldpress.gateway.relay import Driver
 from coldpress.gateway.settings import GatewaySettings, Limits
 from coldpress.model.errors import ConfigError
@@ -116,11 +115,11 @@ async def _until_signalled(settings: GatewaySettings, driver: Driver, told: Call
         else:
             loop.add_signal_handler(signum, stopped.set)
     async with serving(settings, driver) as ready:
-        # Everything made so far lives as long as the process: the collector need not look at it again.
-        gc.collect()
-        gc.freeze()
+        spare_old_objects()
+        tidying = asyncio.create_task(collect_when_idle(lambda: ready.gateway.counters.active))
         told(ready)
         await stopped.wait()
+        tidying.cancel()
         log.info("stopping", extra={"active": ready.gateway.counters.active})
 
 
