@@ -275,7 +275,7 @@ async def at_once(press: Press, bodies: list[bytes]) -> list[bytes]:
 @pytest.mark.parametrize("large", [False, True], ids=["on the loop", "in a thread"])
 def test_identical_requests_at_one_time_get_identical_bytes_and_one_decision(large: bool) -> None:
     read = assistant(use("t1", "Read", file_path="a.py"))
-    body = messages(user("go"), read, user(result("t1", listing("a", 2000 if large else 90))))
+    body = messages(user("go"), read, user(result("t1", listing("a", 3000 if large else 90))))
     assert (len(body) > OFFLOAD_BYTES) is large
     with pressing() as press:
         sent = asyncio.run(at_once(press, [body] * 12))
