@@ -14,7 +14,7 @@ import os
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 
@@ -174,23 +174,27 @@ class Driver:
             checkpoint = self._reader.find(inbound.body, inbound.format)
         unread = len(inbound.body) - (checkpoint.length if checkpoint else 0)
         work = functools.partial(self._plan, inbound, checkpoint)
-        if unread <= OFFLOAD_BYTES:
-            return await self._settle(inbound, work())
-        running = asyncio.get_running_loop().run_in_executor(self._workers, work)
         try:
-            async with asyncio.timeout(self._settings.limits.prepare_seconds * PLANNING_SHARE):
-                planned = await running
+            planned = work() if unread <= OFFLOAD_BYTES else await self._in_thread(work)
         except TimeoutError:
-            return self._prefix_only(inbound, checkpoint)
+            return self._prefix_only(inbound, checkpoint, "over_budget")
+        except StoreError:
+            return self._prefix_only(inbound, checkpoint, "store_failed")
         return await self._settle(inbound, planned)
 
-    def _prefix_only(self, inbound: Inbound, checkpoint: Checkpoint[Session] | None) -> Prepared:
-        """Send the standing edits of the known prefix and the rest exact: there was no time to read it."""
+    async def _in_thread(self, work: Callable[[], _Planned]) -> _Planned:
+        """Read and decide beside the event loop; raises `TimeoutError` where that takes too long."""
+        async with asyncio.timeout(self._settings.limits.prepare_seconds * PLANNING_SHARE):
+            return await asyncio.get_running_loop().run_in_executor(self._workers, work)
+
+    def _prefix_only(self, inbound: Inbound, checkpoint: Checkpoint[Session] | None, why: str) -> Prepared:
+        """Send the standing edits of the known prefix and the rest exact: it could not be decided on."""
         edits = checkpoint.extra.edits if checkpoint is not None and self._wished(inbound) != "observe" else ()
         body = splice(inbound.body, edits)
-        log.warning("too slow, sent with known edits only", extra={"request": inbound.request_id, "edits": len(edits)})
+        facts = {"request": inbound.request_id, "why": why, "edits": len(edits)}
+        log.warning("sent with known edits only", extra=facts)
         receipt = replace(
-            self._unread(inbound, "over_budget"),
+            self._unread(inbound, why),
             sent_bytes=len(body),
             reused=len(edits),
             reused_bytes_saved=_saved(edits),

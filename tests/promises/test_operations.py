@@ -225,6 +225,27 @@ def test_what_may_not_be_durable_is_not_sent_by_a_process_that_never_sent_it() -
         assert which(bodies[5], later.body) == [0, 1, 2, 3, 5], "what stood is sent again, what was new stays exact"
 
 
+def test_a_store_that_cannot_be_read_takes_no_edit_away_from_the_known_prefix() -> None:
+    class Unreadable(MemoryStore):
+        broken = False
+
+        def standing(self, keys: Sequence[EditKey]) -> dict[EditKey, Standing]:
+            if self.broken:
+                raise StoreError("the disk is gone")
+            return super().standing(keys)
+
+    store, bodies = Unreadable(), BODIES["anthropic"]
+    with pressing(store=store) as press:
+        sent = press.all(bodies[:3])
+        store.broken = True
+        blind = press(bodies[3])
+        assert blind.receipt.notes == ("pass_through:store_failed",)
+        assert which(bodies[3], blind.body) == [0, 1, 2]
+        assert blind.body.startswith(messages_bytes(sent[-1].body))
+        store.broken = False
+        assert which(bodies[4], press(bodies[4]).body) == [0, 1, 2, 4], "what went out undecided stays exact"
+
+
 def test_a_request_there_is_no_time_to_read_keeps_the_edits_of_its_known_prefix() -> None:
     big = [assistant(use("tb")), user(result("tb", log("big") * 12))]
     bodies = [*BODIES["anthropic"][:3], messages(*SAID[:7], *big), messages(*SAID[:7], *big, *SAID[7:9])]

@@ -108,7 +108,6 @@ class _Work:
 
     def __init__(self, conversation: Conversation, session: Session, policy: Policy, operation: Operation) -> None:
         self._conversation = conversation
-        self._before = session
         self._policy = policy
         self._operation = operation
         self._edits = list(session.edits)

@@ -51,7 +51,3 @@ class Tally:
 
 def _sorted(counter: Counter[str]) -> tuple[tuple[str, int], ...]:
     return tuple(sorted((name, count) for name, count in counter.items() if count))
-
-
-NO_COUNTS = Counts(0, 0, (), ())
-"""The counts of nothing: where a sum starts."""
