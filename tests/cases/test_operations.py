@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -49,10 +48,11 @@ class Serve:
             stderr=subprocess.PIPE,
             text=True,
         )
-        self.guard = threading.Timer(30, self.process.kill)
+        self.guard = threading.Timer(120, self.process.kill)
         self.guard.start()
         assert self.process.stdout is not None
         self.url = self.process.stdout.readline().strip()
+        assert self.url, self.process.communicate()[1]
 
     def until(self, part: str) -> str:
         assert self.process.stderr is not None
@@ -80,11 +80,6 @@ def serve(*arguments: str) -> Iterator[Serve]:
         server.process.communicate()
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        return int(found.getsockname()[1])
-
-
 def test_o01_a_gateway_that_stops_says_how_clients_reach_their_provider_again(home: Path) -> None:
     with serve("--port", "0") as server:
         server.until("coldpress ledger list")
@@ -99,17 +94,18 @@ def test_o01_a_gateway_that_stops_says_how_clients_reach_their_provider_again(ho
 def test_o01_check_names_the_variable_that_points_at_a_gateway_which_is_gone(
     home: Path, monkeypatch: pytest.MonkeyPatch, variable: str
 ) -> None:
-    port = free_port()
-    (home / "coldpress.toml").write_text(f"port = {port}")
-    monkeypatch.setenv(variable, f"http://127.0.0.1:{port}/v1")
-    told = CliRunner().invoke(main, ["check"])
-    assert "does not answer" in told.stdout
-    assert re.search(rf"{variable} points clients at .*:{port}.*unset {variable}", told.stderr)
-    with serve() as server:
+    with serve("--port", "0") as server:
         server.until("coldpress ledger list")
+        port = int(server.url.rpartition(":")[2])
+        (home / "coldpress.toml").write_text(f"port = {port}")
+        monkeypatch.setenv(variable, f"http://127.0.0.1:{port}/v1")
         told = CliRunner().invoke(main, ["check"])
         assert "does not answer" not in told.stdout
         assert variable not in told.stderr
+        server.stop()
+    told = CliRunner().invoke(main, ["check"])
+    assert "does not answer" in told.stdout
+    assert re.search(rf"{variable} points clients at .*:{port}.*unset {variable}", told.stderr)
 
 
 def test_o03_a_store_under_many_requests_stays_within_its_bounds_and_the_driver_forgets(tmp_path: Path) -> None:
