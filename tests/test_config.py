@@ -17,7 +17,7 @@ from coldpress.config.secret import Secret
 from coldpress.config.settings import Settings
 from coldpress.config.template import template
 from coldpress.engine.policy import DEFAULT_POLICY
-from coldpress.measure.prices import Rates
+from coldpress.measure.rates import Rates
 from coldpress.model.errors import ConfigError
 
 HOME = {"HOME": "/home/someone"}
@@ -260,7 +260,7 @@ class TestRules:
             7,
         )
 
-    @pytest.mark.parametrize("mode", ["keyword", "model", "mask", "source"])
+    @pytest.mark.parametrize("mode", ["keyword", "model", "source"])
     def test_a_mode_that_is_not_built_is_named_and_means_exact(self, tmp_path: Path, mode: str) -> None:
         settings = read(tmp_path, f"[[rules]]\nmatch = 'grep*'\nmode = '{mode}'")
         assert settings.policy.rules[0].modes == ("exact",)
@@ -269,9 +269,20 @@ class TestRules:
             f'rules[0] (match "grep*"): mode {mode} is not built yet; the tools it matches stay exact',
         )
 
-    def test_deterministic_that_would_wait_for_ever_is_named(self, tmp_path: Path) -> None:
-        (warning,) = read(tmp_path, "[[rules]]\nmatch = 'x'\nmode = 'deterministic'").warnings
-        assert "waits for aged results, which is not built yet" in warning
+    def test_a_rule_may_wait_for_aged_results(self, tmp_path: Path) -> None:
+        found = read(tmp_path, "[[rules]]\nmatch = 'x'\nmode = ['lossless', 'mask']\nage = 9")
+        assert (found.policy.rules[0].modes, found.policy.rules[0].age) == (("lossless", "mask"), 9)
+        assert found.policy.rules[0].aged_mode == "mask"
+        assert found.warnings == ()
+
+    @pytest.mark.parametrize(("turns", "modes"), [(None, ("dedupe", "lossless")), (20, ("dedupe", "lossless", "mask"))])
+    def test_sources_stay_exact_unless_an_age_is_given(
+        self, tmp_path: Path, turns: int | None, modes: tuple[str, ...]
+    ) -> None:
+        found = read(tmp_path, "" if turns is None else f"source_age = {turns}")
+        rule = found.policy.rule_for("Read", "source")
+        assert rule.modes == modes
+        assert turns is None or rule.age == turns
 
 
 class TestProviders:
@@ -316,7 +327,7 @@ class TestProviders:
         )
         provider = read(tmp_path, text).provider("openai")
         assert provider is not None
-        assert provider.rates == {"gpt-5.6": Rates(2.0, 0.5, 2.0, None, 8.0, "settings", "2026-11-30")}
+        assert provider.prices["gpt-5.6"].tiers == ((0, Rates(2.0, 0.5, 2.0, None, 8.0, "settings", "2026-11-30")),)
 
     @pytest.mark.parametrize("row", BUILTIN_PROVIDERS, ids=lambda row: row.name)
     def test_built_in_addresses_need_the_version_from_the_client(self, row: object) -> None:
@@ -456,7 +467,9 @@ class TestReferenceExperiment:
         provider = settings.provider("deepseek")
         assert provider is not None
         assert provider.url == "https://api.deepseek.com/beta"
-        assert provider.rates["deepseek-v4-pro"] == Rates(0.435, 0.003625, 0.435, None, 0.87, "settings", "undated")
+        assert provider.prices["deepseek-v4-pro"].at(0) == Rates(
+            0.435, 0.003625, 0.435, None, 0.87, "settings", "undated"
+        )
         told = "\n".join(settings.warnings)
         for unbuilt in (
             "schema_translator",
@@ -464,9 +477,9 @@ class TestReferenceExperiment:
             "plugins.order: compactor",
             "mode model",
             "offload is on",
-            "expected_applications",
         ):
             assert unbuilt in told
+        assert settings.expected_applications == 6
 
     def test_an_unmatched_tool_stays_exact_as_in_the_experiment_and_this_is_told(self, shared: Path) -> None:
         settings = self.reference(shared, "deterministic-arm.json")

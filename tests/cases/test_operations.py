@@ -19,7 +19,7 @@ from click.testing import CliRunner
 from support import pressing, settings
 
 from coldpress.cli.main import main
-from coldpress.drive import MOST_HEADS
+from coldpress.drive.memory import MOST_LINEAGES
 from coldpress.model.errors import ExpiredOriginal
 from coldpress.stores.base import Bounds
 from coldpress.stores.memory import MemoryStore
@@ -126,7 +126,7 @@ def test_o03_a_store_under_many_requests_stays_within_its_bounds_and_the_driver_
             assert stored.ledger.size_bytes <= bounds.ledger_bytes
             assert 0 < stored.originals.rows < len(shas) == 80
             assert press.driver._reader._held <= 60
-            assert len(press.driver._heads) <= MOST_HEADS
+            assert len(press.driver._insight._memory._lineages) <= MOST_LINEAGES
             assert store.recall(shas[-1]) == log("n79", 200)
             with pytest.raises(ExpiredOriginal):
                 store.recall(shas[0])
@@ -134,10 +134,10 @@ def test_o03_a_store_under_many_requests_stays_within_its_bounds_and_the_driver_
 
 
 def test_o03_heads_that_are_remembered_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("coldpress.drive.MOST_HEADS", 5)
+    monkeypatch.setattr("coldpress.drive.memory.MOST_LINEAGES", 5)
     with pressing() as press:
         press.all([messages(user(f"go {number}")) for number in range(20)])
-        assert len(press.driver._heads) == 5
+        assert len(press.driver._insight._memory._lineages) == 5
 
 
 @pytest.mark.parametrize("edit", ["changed", "removed", "new"])

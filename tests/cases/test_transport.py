@@ -35,7 +35,7 @@ from cases.through import KEY, gateway
 from support import settings
 
 from coldpress.gateway.settings import Limits
-from coldpress.model.edits import Standing
+from coldpress.model.edits import Batch, Standing
 from coldpress.model.records import Receipt
 from coldpress.stores.memory import MemoryStore
 from coldpress.testing import BreakOff, Disconnect, ErrorEvent, Fault, HttpError, Script, StrictUpstream
@@ -172,9 +172,13 @@ class SlowStore(MemoryStore):
         self.slow = True
 
     def put(
-        self, originals: Sequence[tuple[str, str]], standings: Sequence[Standing], receipt: Receipt | None
+        self,
+        originals: Sequence[tuple[str, str]],
+        standings: Sequence[Standing],
+        receipt: Receipt | None,
+        batch: Batch | None = None,
     ) -> Future[None]:
-        done = super().put(originals, standings, receipt)
+        done = super().put(originals, standings, receipt, batch)
         if not (self.slow and originals):
             return done
         self.held.append(Future())

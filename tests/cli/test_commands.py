@@ -284,7 +284,7 @@ class TestCheck:
         tools = tools_of(run, "Grep", "LogTail", "Edit")
         assert (tools["Grep"]["rule"], tools["Grep"]["may_shrink"]) == ("grep*", False)
         assert "keyword, which is not built yet" in str(tools["Grep"]["why"])
-        assert "waits for aged results" in str(tools["LogTail"]["why"])
+        assert tools["LogTail"]["why"] == "deterministic once 6 turns old"
         assert "never touched, whatever a rule says" in str(tools["Edit"]["why"])
         told = run("check", "Grep")
         assert "warning:" in told.stderr

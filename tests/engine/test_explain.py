@@ -49,8 +49,13 @@ def test_one_request_tells_what_its_whole_conversation_was_given(shared: Path, n
     ("rule", "may_shrink", "why"),
     [
         pytest.param(Rule("*", ("exact",)), False, "the rule says exact", id="exact"),
-        pytest.param(Rule("*", ("exact",), unbuilt=("mask",)), False, "mask, which is not built yet", id="not built"),
-        pytest.param(Rule("*", ("deterministic",)), False, "waits for aged results", id="never at first sight"),
+        pytest.param(
+            Rule("*", ("exact",), unbuilt=("keyword",)), False, "keyword, which is not built yet", id="not built"
+        ),
+        pytest.param(Rule("*", ("deterministic",)), True, "deterministic once 6 turns old", id="never at first sight"),
+        pytest.param(
+            Rule("*", ("lossless", "mask"), age=9), True, "lossless, mask once 9 turns old", id="aged as well"
+        ),
         pytest.param(Rule("*", ("deterministic", "lossless")), True, "lossless", id="only what works at first sight"),
         pytest.param(
             Rule("*", ("deterministic",), first_pass=True, min_bytes=9), True, "from 9 bytes on", id="with its minimum"

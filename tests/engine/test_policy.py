@@ -97,4 +97,4 @@ def test_rules_that_make_no_sense_are_refused(make: object) -> None:
 
 
 def test_modes_of_later_versions_are_named() -> None:
-    assert set(UNBUILT) == {"keyword", "model", "mask", "source"}
+    assert set(UNBUILT) == {"keyword", "model", "source"}

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from lab.recording import Session
 
-from coldpress.lab.importers.claude_code import LOST_RESULT, Imported, read_file, read_lines
+from coldpress.lab.importers.chains import Imported
+from coldpress.lab.importers.claude_code import read_file, read_lines
+from coldpress.lab.importers.dialogue import LOST_RESULT
 from coldpress.model.usage import Usage
 
 
@@ -76,6 +78,25 @@ def test_two_objects_on_one_line_are_both_read() -> None:
     found = read_lines(lines, name="run")
     assert found.trajectories == imported(session).trajectories
     assert (found.counts.lines, found.counts.objects) == (len(session.lines) - 1, len(session.lines))
+
+
+@pytest.mark.parametrize(
+    ("text", "fields", "thinking"),
+    [
+        pytest.param("go", {"thinkingMetadata": {"maxThinkingTokens": 31999}}, True, id="typed, with thinking"),
+        pytest.param("go", {"thinkingMetadata": {"level": "high", "disabled": False}}, True, id="typed, older version"),
+        pytest.param("go", {"thinkingMetadata": {"level": "high", "disabled": True}}, False, id="turned off"),
+        pytest.param("go", {"thinkingMetadata": {"maxThinkingTokens": 0}}, False, id="no tokens for it"),
+        pytest.param("<command-message>review</command-message>", {}, False, id="a slash command thinks not"),
+        pytest.param("go", {}, None, id="nothing is said"),
+    ],
+)
+def test_whether_thinking_was_asked_for(text: str, fields: dict[str, object], thinking: bool | None) -> None:
+    session = Session()
+    session.user(text)
+    session.lines[-1] = json.dumps({**json.loads(session.lines[-1]), **fields})
+    session.says("m1", "done")
+    assert imported(session).trajectories[0].turns[0].thinking is thinking
 
 
 def test_a_line_written_twice_is_used_once_and_counted() -> None:

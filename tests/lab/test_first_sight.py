@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,8 @@ from coldpress.lab.importers.claude_code import read_file, read_lines
 from coldpress.lab.pressed import Exchange, default_settings, exchanges
 from coldpress.lab.quotes import Quoted, Shown
 from coldpress.lab.stats import most_if_none, share_interval
-from coldpress.measure.cache import MarkedCache, Piece
+from coldpress.measure.cache import Piece, PrefixCache
+from coldpress.measure.cache_rules import ANTHROPIC
 from coldpress.measure.tokens import estimate
 from coldpress.model.errors import RecordingError
 
@@ -187,10 +189,10 @@ def test_a_request_that_changes_an_earlier_one_is_not_measured() -> None:
 @pytest.mark.parametrize("ratio", [12.5, 25.0])
 def test_the_bill_is_that_of_a_marked_cache_that_never_runs_cold(ratio: float) -> None:
     sizes = [700, 20, 3000, 5, 90]
-    cache, bill, sent = MarkedCache(), 0.0, Sent()
+    cache, bill, sent = PrefixCache(replace(ANTHROPIC, minimum_tokens=0)), 0.0, Sent()
     for end in range(1, len(sizes) + 1):
-        pieces = [Piece(bytes([i]), size, "5m" if i == end - 1 else None) for i, size in enumerate(sizes[:end])]
-        usage = cache.send(pieces, scope=b"m", minimum_tokens=0, now=float(end))
+        pieces = [Piece(bytes([i]), size, "short" if i == end - 1 else None) for i, size in enumerate(sizes[:end])]
+        usage = cache.send(pieces, scope=b"m", now=float(end))
         bill += (usage.read or 0) + ratio * (usage.write_short or 0)
         sent += Sent(sum(sizes[:end]), sizes[end - 1])
     assert sent.bill(ratio) == bill

@@ -31,7 +31,8 @@ from hypothesis import settings as law
 from hypothesis import strategies as st
 from support import Press, pressing, settings
 
-from coldpress.drive import OFFLOAD_BYTES, Inbound
+from coldpress.drive import Inbound
+from coldpress.drive.driver import OFFLOAD_BYTES
 from coldpress.stores.memory import MemoryStore
 
 Said = list[dict[str, Any]]

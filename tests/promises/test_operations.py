@@ -13,7 +13,7 @@ from cases.talk import assistant, chat, chat_calls, chat_result, log, messages, 
 from cases.through import KEY, gateway
 from support import pressing, settings
 
-from coldpress.model.edits import Standing
+from coldpress.model.edits import Batch, Standing
 from coldpress.model.errors import StoreError
 from coldpress.model.identity import EditKey
 from coldpress.model.records import Operation, Receipt
@@ -183,12 +183,16 @@ class FailingStore(MemoryStore):
     lost = False
 
     def put(
-        self, originals: Sequence[tuple[str, str]], standings: Sequence[Standing], receipt: Receipt | None
+        self,
+        originals: Sequence[tuple[str, str]],
+        standings: Sequence[Standing],
+        receipt: Receipt | None,
+        batch: Batch | None = None,
     ) -> Future[None]:
-        return self._failed() if self.full else super().put(originals, standings, receipt)
+        return self._failed() if self.full else super().put(originals, standings, receipt, batch)
 
-    def durable(self, keys: Sequence[EditKey]) -> Future[None]:
-        return self._failed() if self.lost else super().durable(keys)
+    def durable(self, keys: Sequence[EditKey], batches: Sequence[bytes] = ()) -> Future[None]:
+        return self._failed() if self.lost else super().durable(keys, batches)
 
     def _failed(self) -> Future[None]:
         failed = Future[None]()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
-from coldpress.model.edits import Standing
+from coldpress.model.edits import Batch, Standing
 from coldpress.model.identity import EditKey, original_sha
-from coldpress.model.records import Line, Operation, Outcome, Reason, Receipt
+from coldpress.model.records import Cut, Line, Operation, Outcome, Reason, Receipt
 from coldpress.model.usage import Usage
 
 NOON = 1_800_000_000.0
@@ -55,6 +55,12 @@ def line(tool: str = "Bash", *, reason: Reason = "pressed", original: str = "", 
     )
 
 
+def batch(after: str, *names: str, view: str = "aged view") -> tuple[list[tuple[str, str]], Batch]:
+    """Originals, and the decisions to show views in their places, taken together at a message."""
+    pairs = [pressed(name, f"text of {name}", f"{view} of {name}") for name in names]
+    return [original for original, _ in pairs], Batch(key(after).chain, tuple(standing for _, standing in pairs))
+
+
 def receipt(
     request_id: str,
     *,
@@ -64,6 +70,8 @@ def receipt(
     operation: Operation = "press",
     lines: Sequence[Line] = (),
     reused: int = 0,
+    harness: str | None = None,
+    cut: Cut | None = None,
 ) -> Receipt:
     return Receipt(
         request_id=request_id,
@@ -81,6 +89,8 @@ def receipt(
         reused=reused,
         reused_bytes_saved=reused * 600,
         notes=("head_changed",),
+        harness=harness,
+        cut=cut,
     )
 
 

@@ -24,7 +24,8 @@ from coldpress.model.errors import StoreError, UnknownOriginal
 from coldpress.model.identity import original_sha
 from coldpress.stores.base import MIB, Bounds
 from coldpress.stores.sqlite import SqliteStore
-from coldpress.stores.sqlite_schema import MIGRATIONS, _bring_up_to_date, connect
+from coldpress.stores.sqlite_schema import _bring_up_to_date, connect
+from coldpress.stores.sqlite_versions import MIGRATIONS
 
 KIB = 1024
 TESTS = Path(__file__).resolve().parents[1]
@@ -606,7 +607,7 @@ def test_memory_and_file_stop_growing_under_many_requests(tmp_path: Path) -> Non
             assert store._recent.size_bytes <= 64 * KIB
         store.sweep(clock.now)
         stored = store.totals().stored
-        assert store._queued.waiting([key(f"m{n}") for n in range(400)]).keys == frozenset()
+        assert store._queued.waiting([key(f"m{n}") for n in range(400)], []).keys == frozenset()
         assert (path.parent / "store.db-wal").stat().st_size < 8 * MIB
     assert stored.expired == 100
     assert stored.originals.size_bytes <= bounds.originals_bytes

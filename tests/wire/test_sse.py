@@ -6,26 +6,16 @@ import json
 from typing import Any
 
 import pytest
+from wire.replies import SSE, events, tap
 
 from coldpress.model.usage import Usage
 from coldpress.wire.sse import TapResult, UsageTap
-
-SSE = "text/event-stream; charset=utf-8"
-
-
-def events(*payloads: Any, named: bool = True, newline: str = "\n") -> bytes:
-    out = ""
-    for payload in payloads:
-        name = f"event: {payload['type']}{newline}" if named and isinstance(payload, dict) and "type" in payload else ""
-        data = payload if isinstance(payload, str) else json.dumps(payload)
-        out += f"{name}data: {data}{newline}{newline}"
-    return out.encode()
-
 
 ANTHROPIC = (
     {
         "type": "message_start",
         "message": {
+            "id": "msg_1",
             "model": "claude-x",
             "usage": {
                 "input_tokens": 3,
@@ -46,8 +36,9 @@ ANTHROPIC = (
     {"type": "message_stop"},
 )
 CHAT = (
-    {"model": "gpt-x", "choices": [{"index": 0, "delta": {"content": "hi"}}], "usage": None},
+    {"id": "chatcmpl-1", "model": "gpt-x", "choices": [{"index": 0, "delta": {"content": "hi"}}], "usage": None},
     {
+        "id": "chatcmpl-1",
         "model": "gpt-x",
         "choices": [],
         "usage": {
@@ -63,90 +54,50 @@ ANTHROPIC_USAGE = Usage(3, 100, 5, 15, 42, None)
 CHAT_USAGE = Usage(5, 100, 15, None, 7, 3)
 
 
-def tap(format_name: str, content_type: str, *chunks: bytes) -> TapResult:
-    reader = UsageTap(format_name, content_type)
-    for chunk in chunks:
-        reader.feed(chunk)
-    return reader.end()
-
-
 @pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"], ids=["LF", "CRLF", "CR"])
 @pytest.mark.parametrize(
-    ("format_name", "payloads", "usage", "model"),
+    ("format_name", "payloads", "expected"),
     [
-        pytest.param("anthropic", ANTHROPIC, ANTHROPIC_USAGE, "claude-x", id="anthropic"),
-        pytest.param("openai_chat", CHAT, CHAT_USAGE, "gpt-x", id="chat"),
+        pytest.param(
+            "anthropic",
+            ANTHROPIC,
+            TapResult(ANTHROPIC_USAGE, "claude-x", context_tokens=123, message_id="msg_1"),
+            id="anthropic",
+        ),
+        pytest.param(
+            "openai_chat", CHAT, TapResult(CHAT_USAGE, "gpt-x", context_tokens=120, message_id="chatcmpl-1"), id="chat"
+        ),
     ],
 )
 def test_a_stream_split_at_every_byte(
-    format_name: str, payloads: tuple[Any, ...], usage: Usage, model: str, newline: str
+    format_name: str, payloads: tuple[Any, ...], expected: TapResult, newline: str
 ) -> None:
     stream = events(*payloads, newline=newline)
     for cut in range(len(stream) + 1):
-        assert tap(format_name, SSE, stream[:cut], stream[cut:]) == TapResult(usage, model, False), cut
-    assert tap(format_name, SSE, *(bytes([b]) for b in stream)) == TapResult(usage, model, False)
+        assert tap(format_name, SSE, stream[:cut], stream[cut:]) == expected, cut
+    assert tap(format_name, SSE, *(bytes([b]) for b in stream)) == expected
 
 
+@pytest.mark.parametrize("name", ["anthropic", "openai_chat"])
 @pytest.mark.parametrize(
-    ("format_name", "body", "usage"),
+    "body",
     [
-        pytest.param(
-            "anthropic",
-            {"usage": {"input_tokens": 9, "output_tokens": 2}},
-            Usage(9, None, None, None, 2, None),
-            id="anthropic without cache fields",
-        ),
-        pytest.param(
-            "anthropic",
-            {"usage": {"input_tokens": 9, "cache_creation_input_tokens": 4, "output_tokens": 2}},
-            Usage(9, None, 4, None, 2, None),
-            id="anthropic writes without a split",
-        ),
-        pytest.param(
-            "openai_chat",
-            {"usage": {"prompt_tokens": 9, "completion_tokens": 2}},
-            Usage(9, None, None, None, 2, None),
-            id="no details",
-        ),
-        pytest.param(
-            "openai_chat",
-            {
-                "usage": {
-                    "prompt_tokens": 9,
-                    "prompt_cache_hit_tokens": 6,
-                    "prompt_cache_miss_tokens": 3,
-                    "completion_tokens": 2,
-                }
-            },
-            Usage(3, 6, None, None, 2, None),
-            id="deepseek",
-        ),
-        pytest.param(
-            "openai_chat",
-            {"usage": {"prompt_tokens": 9, "cached_tokens": 4, "completion_tokens": 2}},
-            Usage(5, 4, None, None, 2, None),
-            id="kimi, at the top",
-        ),
-        pytest.param(
-            "openai_chat",
-            {"usage": {"prompt_tokens": 9, "prompt_tokens_details": {"cached_tokens": 0}, "completion_tokens": 2}},
-            Usage(9, 0, None, None, 2, None),
-            id="a miss is zero, not unknown",
-        ),
-        pytest.param(
-            "openai_chat",
-            {"choices": [{"usage": {"prompt_tokens": 9, "completion_tokens": 2}}]},
-            Usage(9, None, None, None, 2, None),
-            id="usage inside a choice",
-        ),
-        pytest.param("anthropic", {"content": []}, Usage(), id="no usage at all"),
-        pytest.param("openai_chat", {"usage": None}, Usage(), id="usage is null"),
-        pytest.param("openai_chat", {"usage": {"prompt_tokens": "nine"}}, Usage(), id="usage of another shape"),
+        pytest.param(b'{"content": []}', id="no usage at all"),
+        pytest.param(b'{"usage": null}', id="usage is null"),
+        pytest.param(b'{"usage": [1]}', id="usage of another shape"),
+        pytest.param(b'{"choices": [{"usage": null}]}', id="no usage inside a choice"),
+        pytest.param(b'{"choices": "none", "message": "busy"}', id="everything of another shape"),
     ],
 )
-def test_usage_of_a_plain_reply(format_name: str, body: dict[str, Any], usage: Usage) -> None:
-    data = json.dumps(body).encode()
-    assert tap(format_name, "application/json", data[:7], data[7:]).usage == usage
+def test_a_plain_reply_without_usage_is_unknown(name: str, body: bytes) -> None:
+    assert tap(name, "application/json", body[:7], body[7:]) == TapResult()
+
+
+def test_an_event_whose_data_has_several_lines_is_read_whole() -> None:
+    lines = json.dumps(CHAT[1], indent=1).split("\n")
+    stream = "".join(f"data: {line}\n" for line in lines).encode() + b"\n"
+    for cut in range(len(stream) + 1):
+        assert tap("openai_chat", SSE, stream[:cut], stream[cut:]).usage == CHAT_USAGE, cut
 
 
 def test_a_stream_that_breaks_off_keeps_what_it_said_and_no_more() -> None:
@@ -178,8 +129,8 @@ def test_an_event_of_many_megabytes_is_not_held_and_later_usage_is_read() -> Non
 
 
 def test_replies_that_are_no_json_are_unknown() -> None:
-    assert tap("anthropic", "text/html", b"<html>502</html>") == TapResult(Usage(), None, False)
-    assert tap("anthropic", SSE, b'data: {"usage": [[[\n\n' + b"[" * 100_000) == TapResult(Usage(), None, False)
+    assert tap("anthropic", "text/html", b"<html>502</html>") == TapResult()
+    assert tap("anthropic", SSE, b'data: {"usage": [[[\n\n' + b"[" * 100_000) == TapResult()
 
 
 def test_buckets_add_up_to_the_prompt() -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 
 from coldpress.config.settings import Settings
-from coldpress.measure.prices import Rates, Unpriced, cost_usd, rates_for
+from coldpress.measure.prices import Prices, Unpriced, cost_usd, prices_for
 from coldpress.stores.base import LedgerEntry
 
 
@@ -26,14 +26,13 @@ class Bill:
 
 
 class Biller:
-    """Prices entries, looking each model up once a day of the ledger: the price list takes a while to search."""
+    """Prices entries at the prices in force when they were received, those of the settings first."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._known: dict[tuple[str, str, date], Rates | Unpriced] = {}
 
     def bill(self, entry: LedgerEntry) -> Bill:
-        """Price one entry at the rates of the day it was received."""
+        """Price one entry, with the steps that other models took for it."""
         receipt, outcome = entry.receipt, entry.outcome
         if outcome is None:
             return Bill(None, ("outcome",), None)
@@ -41,17 +40,15 @@ class Biller:
             return Bill(None, ("model",), None)
         if not outcome.usage.known:
             return Bill(None, ("usage",), None)
-        day = datetime.fromtimestamp(receipt.received_at, tz=UTC).date()
-        rates = self._rates(receipt.provider, receipt.model, day)
-        cost = cost_usd(outcome.usage, rates)
-        prices = f"{rates.source} for {rates.as_of}" if isinstance(rates, Rates) else None
-        if isinstance(cost, Unpriced):
-            return Bill(None, cost.missing, prices)
-        return Bill(cost, (), prices)
+        at = datetime.fromtimestamp(receipt.received_at, tz=UTC)
+        prices = self._prices(receipt.provider, receipt.model, at)
+        costs = [cost_usd(outcome.usage, prices)]
+        costs += [cost_usd(usage, self._prices(receipt.provider, model, at)) for model, usage in outcome.others]
+        missing = tuple(dict.fromkeys(word for cost in costs if isinstance(cost, Unpriced) for word in cost.missing))
+        total = None if missing else sum(cost for cost in costs if isinstance(cost, float))
+        return Bill(total, missing, prices.label if isinstance(prices, Prices) else None)
 
-    def _rates(self, provider: str, model: str, day: date) -> Rates | Unpriced:
-        key = (provider, model, day)
-        if key not in self._known:
-            found = self._settings.provider(provider)
-            self._known[key] = rates_for(model, provider=provider, on=day, overrides=found.rates if found else {})
-        return self._known[key]
+    def _prices(self, provider: str, model: str, at: datetime) -> Prices | Unpriced:
+        found = self._settings.provider(provider)
+        overrides = found.prices if found else {}
+        return prices_for(model, provider=provider, at=at, overrides=overrides, table=self._settings.prices)

@@ -21,7 +21,7 @@ def turn_lines(demo: Demo) -> list[str]:
 
 def summary_lines(demo: Demo) -> list[str]:
     """Say what it came to."""
-    off, press = bill(demo.off, demo.rates), bill(demo.press, demo.rates)
+    off, press = bill(demo.off, demo.prices), bill(demo.press, demo.prices)
     found = demo.json()
     rows = [
         ("input tokens sent", say_count(off.prompt), say_count(press.prompt), _change(off.prompt, press.prompt)),

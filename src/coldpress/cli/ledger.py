@@ -7,13 +7,9 @@ from pathlib import Path
 import click
 
 from coldpress.cli.bill import Biller
-from coldpress.cli.ledger_view import (
-    conversation_object,
-    conversation_table,
-    entry_object,
-    entry_text,
-    list_table,
-)
+from coldpress.cli.ledger_entry import entry_text
+from coldpress.cli.ledger_totals import totals_text
+from coldpress.cli.ledger_view import bill_of, conversation_object, conversation_table, entry_object, list_table
 from coldpress.cli.open_store import opened
 from coldpress.cli.options import config_option, json_option, load_for_reading, store_option
 from coldpress.cli.output import print_json, talk
@@ -24,8 +20,8 @@ from coldpress.model.errors import UnknownOriginal
 def command() -> None:
     """Show what was decided, sent and paid.
 
-    Amounts are priced from the tokens that providers reported, at the prices of the day. What was not reported, or has
-    no price, is unknown, never zero.
+    Amounts are those that were worked out when a request ended; where none was, they are priced from the tokens that
+    the provider reported, at the prices of the day. What was not reported, or has no price, is unknown, never zero.
     """
 
 
@@ -42,9 +38,9 @@ def list_(*, config_path: Path | None, store_path: Path | None, limit: int, line
         entries = store.receipts(limit=limit, lineage=lineage, before=None)
     biller = Biller(settings)
     if as_json:
-        print_json({"requests": [entry_object(entry, biller.bill(entry)) for entry in entries]})
+        print_json({"requests": [entry_object(entry, bill_of(entry, biller)) for entry in entries]})
     elif entries:
-        list_table([(entry, biller.bill(entry)) for entry in entries])
+        list_table([(entry, bill_of(entry, biller)) for entry in entries])
     else:
         talk(f"No requests of lineage {lineage} in the ledger." if lineage else "No requests in the ledger yet.")
 
@@ -55,13 +51,13 @@ def list_(*, config_path: Path | None, store_path: Path | None, limit: int, line
 @store_option
 @json_option
 def show(*, request_id: str, config_path: Path | None, store_path: Path | None, as_json: bool) -> None:
-    """Show one request, tool result by tool result."""
+    """Show one request: what was believed, decided, sent and reported, tool result by tool result."""
     settings = load_for_reading(config_path, store_path)
     with opened(settings) as store:
         entry = store.receipt(request_id)
     if entry is None:
         raise UnknownOriginal(f"no request {request_id} in the ledger; coldpress ledger list shows what is there")
-    bill = Biller(settings).bill(entry)
+    bill = bill_of(entry, Biller(settings))
     if as_json:
         print_json(entry_object(entry, bill))
     else:
@@ -84,3 +80,22 @@ def conversations(*, config_path: Path | None, store_path: Path | None, limit: i
         conversation_table(lineages)
     else:
         talk("No conversations in the ledger yet.")
+
+
+@command.command("totals")
+@config_option
+@store_option
+@json_option
+def totals(*, config_path: Path | None, store_path: Path | None, as_json: bool) -> None:
+    """Sum up everything since the store was made.
+
+    Expired entries stay in the sums. Every amount stands beside the replies it was taken over and those that have no
+    price, so that a part is not taken for the whole.
+    """
+    settings = load_for_reading(config_path, store_path)
+    with opened(settings) as store:
+        found = store.totals()
+    if as_json:
+        print_json(found.as_object())
+    else:
+        click.echo(totals_text(found))

@@ -1,16 +1,15 @@
-"""Lay out ledger entries for people, and give them as plain values under names that stay."""
+"""Lay out the ledger's tables for people, and give its entries as plain values under names that stay."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from coldpress.cli.bill import Bill
-from coldpress.cli.output import UNKNOWN, print_table, printable, say_count, say_time, say_usd, table_lines, talk
-from coldpress.model.records import Line
+from coldpress.cli.bill import Bill, Biller
+from coldpress.cli.output import UNKNOWN, print_table, say_count, say_time, say_usd, talk
 from coldpress.stores.base import LedgerEntry, LineageSummary
+from coldpress.stores.totals import Amount
 
-_SHA_SHOWN = 16
 _LIST_HEADS = (
     "received",
     "id",
@@ -18,21 +17,36 @@ _LIST_HEADS = (
     "model",
     "operation",
     "pressed",
+    "aged",
     "reused",
     "bytes in",
     "bytes sent",
     "fresh",
     "read",
+    "expected",
     "written",
     "output",
     "USD",
+    "saved USD",
     "ended",
 )
-_LIST_RIGHT = frozenset(range(5, 14))
+_CONVERSATION_HEADS = (
+    "last request",
+    "lineage",
+    "first request",
+    "requests",
+    "pressed",
+    "aged",
+    "reused",
+    "USD",
+    "saved USD",
+    "harness session",
+)
+_LIST_RIGHT = frozenset(range(5, 17))
 _LIST_SPARE = (
-    "provider", "operation", "output", "fresh", "written", "read", "reused", "model", "bytes in", "USD",
+    "provider", "operation", "output", "fresh", "written", "expected", "aged", "reused", "model", "bytes in", "read",
+    "USD", "saved USD",
 )  # fmt: skip
-_LINE_HEADS = ("tool", "kind", "rule", "mode", "reason", "bytes", "sent", "original")
 
 
 def entry_object(entry: LedgerEntry, bill: Bill) -> dict[str, object]:
@@ -43,7 +57,22 @@ def entry_object(entry: LedgerEntry, bill: Bill) -> dict[str, object]:
         "cost_usd": bill.cost_usd,
         "unpriced": list(bill.missing),
         "prices": bill.prices,
+        "net_usd": net_usd(entry),
     }
+
+
+def bill_of(entry: LedgerEntry, biller: Biller) -> Bill:
+    """Give what was written down when the request ended; where nothing was, what the tokens cost by today's prices."""
+    money = entry.outcome.money if entry.outcome else None
+    if money is not None and money.bill_usd is not None:
+        return Bill(money.bill_usd, (), money.prices or None)
+    return biller.bill(entry)
+
+
+def net_usd(entry: LedgerEntry) -> float | None:
+    """What our edits saved on a request, in USD; `None` where nobody could tell."""
+    money = entry.outcome.money if entry.outcome else None
+    return money.net_usd if money is not None else None
 
 
 def conversation_object(lineage: LineageSummary) -> dict[str, object]:
@@ -54,14 +83,15 @@ def conversation_object(lineage: LineageSummary) -> dict[str, object]:
 def list_table(entries: Sequence[tuple[LedgerEntry, Bill]]) -> None:
     """Print one row a request, and on stderr what the columns count."""
     print_table(_LIST_HEADS, [_row(entry, bill) for entry, bill in entries], right=_LIST_RIGHT, spare=_LIST_SPARE)
-    talk("fresh, read, written, output: tokens, as the provider reported them. Times are UTC.")
+    talk("fresh, read, written, output: tokens, as the provider reported them; expected: what it was believed to read.")
+    talk("saved USD: gross, less rewrite, less summariser, against the same request without our edits. Times are UTC.")
     talk("One request in full: coldpress ledger show ID")
 
 
 def conversation_table(lineages: Sequence[LineageSummary]) -> None:
     """Print one row a conversation."""
     print_table(
-        ("last request", "lineage", "first request", "requests", "pressed", "reused", "harness session"),
+        _CONVERSATION_HEADS,
         [
             (
                 say_time(lineage.last_at),
@@ -69,45 +99,29 @@ def conversation_table(lineages: Sequence[LineageSummary]) -> None:
                 say_time(lineage.first_at),
                 say_count(lineage.requests),
                 say_count(lineage.pressed),
+                say_count(lineage.aged),
                 say_count(lineage.reused),
+                say_amount(lineage.bill),
+                say_amount(lineage.net),
                 lineage.harness_session or UNKNOWN,
             )
             for lineage in lineages
         ],
-        right=frozenset({3, 4, 5}),
+        right=frozenset(range(3, 9)),
+        spare=("first request", "harness session", "aged", "reused"),
     )
+    talk("USD, saved USD: over the replies in brackets, of all that were answered.")
 
 
-def entry_text(entry: LedgerEntry, bill: Bill) -> str:
-    """Lay one request out over several lines."""
-    receipt, outcome = entry.receipt, entry.outcome
-    facts = [
-        ("id", receipt.request_id),
-        ("received", say_time(receipt.received_at)),
-        ("provider", f"{receipt.provider} ({receipt.format})"),
-        ("model", receipt.model or UNKNOWN),
-        ("lineage", receipt.lineage),
-        ("harness session", receipt.harness_session or UNKNOWN),
-        ("operation", receipt.operation),
-        ("messages", say_count(receipt.messages)),
-        ("body", f"{say_count(receipt.body_bytes)} bytes came, {say_count(receipt.sent_bytes)} were sent"),
-        (
-            "reused",
-            f"{say_count(receipt.reused)} standing {'edit' if receipt.reused == 1 else 'edits'}, "
-            f"{say_count(receipt.reused_bytes_saved)} bytes smaller",
-        ),
-        ("notes", ", ".join(receipt.notes) or "none"),
-        ("ended", _ended(entry)),
-        ("took", f"{outcome.duration_seconds:.3f} s" if outcome else UNKNOWN),
-        ("tokens", _tokens(entry)),
-        ("cost", _cost(bill)),
-    ]
-    width = max(len(name) for name, _ in facts)
-    told = [f"{name.ljust(width)}  {printable(value)}" for name, value in facts]
-    if not receipt.lines:
-        return "\n".join([*told, "", "No tool result was new on this request."])
-    rows = [_line_row(line) for line in receipt.lines]
-    return "\n".join([*told, "", *table_lines(_LINE_HEADS, rows, right=frozenset({5, 6}))])
+def say_amount(amount: Amount) -> str:
+    """Write a sum with the replies it was taken over, of those it could have been; without any it is unknown.
+
+    >>> say_amount(Amount(0.5, 3, unpriced=1)), say_amount(Amount(0.0, 0, unpriced=2))
+    ('0.500000 (3 of 4)', 'unknown')
+    """
+    if not amount.replies:
+        return UNKNOWN
+    return f"{say_usd(amount.usd)} ({amount.replies:,} of {amount.replies + amount.unpriced:,})"
 
 
 def _row(entry: LedgerEntry, bill: Bill) -> tuple[str, ...]:
@@ -120,15 +134,18 @@ def _row(entry: LedgerEntry, bill: Bill) -> tuple[str, ...]:
         receipt.model or UNKNOWN,
         receipt.operation,
         say_count(sum(line.reason == "pressed" for line in receipt.lines)),
+        say_count(sum(line.reason == "aged" for line in receipt.lines)),
         say_count(receipt.reused),
         say_count(receipt.body_bytes),
         say_count(receipt.sent_bytes),
         say_count(usage.fresh if usage else None),
         say_count(usage.read if usage else None),
+        say_count(receipt.belief.read_tokens if receipt.belief else None),
         _written(entry),
         say_count(usage.output if usage else None),
         say_usd(bill.cost_usd),
-        _ended(entry),
+        say_usd(net_usd(entry)),
+        say_ended(entry),
     )
 
 
@@ -139,41 +156,9 @@ def _written(entry: LedgerEntry) -> str:
     return say_count((usage.write_short or 0) + (usage.write_long or 0))
 
 
-def _ended(entry: LedgerEntry) -> str:
+def say_ended(entry: LedgerEntry) -> str:
+    """Write how a request ended."""
     if entry.outcome is None:
         return "running or never told"
     status = "no answer" if entry.outcome.status is None else str(entry.outcome.status)
     return f"{status} {entry.outcome.ended}"
-
-
-def _tokens(entry: LedgerEntry) -> str:
-    usage = entry.outcome.usage if entry.outcome else None
-    if usage is None:
-        return UNKNOWN
-    parts = (
-        ("fresh", usage.fresh),
-        ("read", usage.read),
-        ("written", usage.write_short),
-        ("written for an hour or more", usage.write_long),
-        ("output", usage.output),
-    )
-    return ", ".join(f"{say_count(count)} {name}" for name, count in parts)
-
-
-def _cost(bill: Bill) -> str:
-    if bill.cost_usd is None:
-        return f"{UNKNOWN}: no {', no '.join(bill.missing)}"
-    return f"{say_usd(bill.cost_usd)} USD ({bill.prices})"
-
-
-def _line_row(line: Line) -> tuple[str, ...]:
-    return (
-        line.tool,
-        line.kind,
-        line.rule,
-        line.mode,
-        line.reason,
-        say_count(line.bytes_before),
-        say_count(line.bytes_after),
-        line.original[:_SHA_SHOWN],
-    )

@@ -109,7 +109,7 @@ def _sections(table: type[DataclassInstance], at: str, names: tuple[str, ...]) -
                 yield from _section(f"[{header}]", keys, header)
             case NamedTables(keys):
                 yield from _section(f"[{header}.NAME]", keys, f"{header}.NAME")
-            case Rows(keys) if at:
+            case Rows(keys) if at and keys in _top_level_rows():
                 yield f"## `[[{header}]]`\n\n{_about_line(table, name)}\n"
             case Rows(keys):
                 yield from _section(f"[[{header}]]", keys, header)
@@ -149,6 +149,11 @@ def _row(key: Key, shape: Shape) -> str:
         takes += f", {key.about.least:g} or more"
     cells = (f"`{key.name}`", takes, default, key.about.unit or "-", key.about.line)
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def _top_level_rows() -> tuple[type[DataclassInstance], ...]:
+    """Rows that have a table of their own on the page already."""
+    return tuple(shape.keys for shape in shapes_of(FileKeys).values() if isinstance(shape, Rows))
 
 
 def _about_line(table: type[DataclassInstance], name: str) -> str:

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Final, Literal
 
 from coldpress.config.about import say
+from coldpress.engine.policy import AGED_TURNS
+from coldpress.measure.price_tables import PriceTableName
 from coldpress.model.records import Operation
 from coldpress.stores.base import Bounds
 
@@ -19,8 +21,68 @@ FormatWord = Literal["anthropic", "openai", "openai_chat"]
 ModeWord = Literal["exact", "lossless", "dedupe", "deterministic", "keyword", "model", "mask", "source"]
 PluginName = Literal["schema_translator", "intent", "keyword_compactor", "compactor", "pii"]
 
+EXPECTED_APPLICATIONS: Final = 30.0
+"""Over recorded sessions of a coding agent and six price tables this constant decides as well as their own survival
+curve; six, the reference experiment's number, leaves half of the saving behind where reads are cheap
+(docs/explanation/schedules.md)."""
+
 _MIB = 1024 * 1024
 _BOUNDS = Bounds()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TierKeys:
+    """Prices of the whole request where its prompt is longer than a limit. What a row does not say stays as it was."""
+
+    above_tokens: int = field(
+        metadata=say("The row holds for prompts of more than this.", unit="tokens", least=1, example="200_000")
+    )
+    input_usd_per_mtok: float | None = field(
+        default=None,
+        metadata=say(
+            "Fresh input tokens.",
+            unit="USD per million tokens",
+            least=0,
+            example="6.0",
+            unset="as for shorter prompts",
+        ),
+    )
+    output_usd_per_mtok: float | None = field(
+        default=None,
+        metadata=say(
+            "Output tokens.", unit="USD per million tokens", least=0, example="22.5", unset="as for shorter prompts"
+        ),
+    )
+    cache_read_usd_per_mtok: float | None = field(
+        default=None,
+        metadata=say(
+            "Input tokens read from the provider's cache.",
+            unit="USD per million tokens",
+            least=0,
+            example="0.6",
+            unset="as for shorter prompts",
+        ),
+    )
+    cache_write_usd_per_mtok: float | None = field(
+        default=None,
+        metadata=say(
+            "Input tokens written to the cache for the provider's short lifetime.",
+            unit="USD per million tokens",
+            least=0,
+            example="7.5",
+            unset="as for shorter prompts, or the input price where that has no price of its own",
+        ),
+    )
+    cache_write_long_usd_per_mtok: float | None = field(
+        default=None,
+        metadata=say(
+            "Input tokens written to the cache for the long lifetime.",
+            unit="USD per million tokens",
+            least=0,
+            example="12.0",
+            unset="as for shorter prompts",
+        ),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +113,7 @@ class PriceKeys:
     cache_write_long_usd_per_mtok: float | None = field(
         default=None,
         metadata=say(
-            "Input tokens written to the cache for the long lifetime (one hour at Anthropic).",
+            "Input tokens written to the cache for the long lifetime (1 hour at Anthropic, 12 hours at OpenAI).",
             unit="USD per million tokens",
             least=0,
             example="6.0",
@@ -65,6 +127,10 @@ class PriceKeys:
             example='"2026-11-30"',
             unset="undated",
         ),
+    )
+    tiers: tuple[TierKeys, ...] = field(
+        default=(),
+        metadata=say("Price cliffs, each longer prompt behind the shorter ones."),
     )
 
 
@@ -124,15 +190,15 @@ class RuleKeys:
     mode: tuple[ModeWord, ...] = field(
         metadata=say(
             "How results of these tools may become smaller; of several, each works on what the one before left. "
-            "`keyword`, `model`, `mask` and `source` are known and not built yet: a rule with one of them means exact.",
+            "`mask` works on results that the model has seen and that are `age` turns old. "
+            "`keyword`, `model` and `source` are known and not built yet: a rule with one of them means exact.",
             example='"deterministic"',
         )
     )
     first_pass: bool = field(
         default=False,
         metadata=say(
-            "Whether `deterministic` applies when a result is first sent. Without it the mode waits for aged results, "
-            "which this version never touches."
+            "Whether `deterministic` applies when a result is first sent. Without it the mode waits for aged results."
         ),
     )
     rerun: str | None = field(
@@ -151,6 +217,15 @@ class RuleKeys:
             least=0,
             example="8192",
             unset="no minimum but the gain that every view must have",
+        ),
+    )
+    age: int = field(
+        default=AGED_TURNS,
+        metadata=say(
+            "How many replies of the model must stand behind a result before `mask`, or `deterministic` without "
+            "`first_pass`, may make it smaller. It then waits for a cold cache or for a cut that pays.",
+            unit="turns",
+            least=1,
         ),
     )
 
@@ -297,7 +372,7 @@ class CompactorKeys:
     )
     expected_applications: float | None = field(
         default=None,
-        metadata=say("Requests a summary is expected to serve. Not built yet.", least=0, unset="not used"),
+        metadata=say("Further requests expected; where the file's own key says nothing.", least=1, unset="not used"),
     )
 
 
@@ -357,6 +432,34 @@ class FileKeys:
             "It is only observed otherwise."
         ),
     )
+    source_age: int | None = field(
+        default=None,
+        metadata=say(
+            "Turns after which file reads may be masked by coldpress's own rules. An agent that quotes a masked read "
+            "from memory in an edit may fail and read the file again; docs/explanation/schedules.md says how often.",
+            unit="turns",
+            least=1,
+            example="20",
+            unset="reads stay exact",
+        ),
+    )
+    allow_thinking_loss: bool = field(
+        default=False,
+        metadata=say(
+            "Whether results may be made smaller in front of reasoning that the model binds to what stands before it. "
+            "The provider then drops that reasoning or refuses the request."
+        ),
+    )
+    expected_applications: float | None = field(
+        default=None,
+        metadata=say(
+            "How many further requests a conversation is taken to have as long as the ledger holds too few to tell.",
+            unit="requests",
+            least=1,
+            example="6",
+            unset=f"what `plugins.config` says, else {EXPECTED_APPLICATIONS:g}",
+        ),
+    )
     default_policy: bool | None = field(
         default=None,
         metadata=say(
@@ -367,6 +470,15 @@ class FileKeys:
     )
     default_provider: DefaultProviderKeys = field(
         default_factory=DefaultProviderKeys, metadata=say("Where bare paths go.")
+    )
+    prices: PriceTableName | None = field(
+        default=None,
+        metadata=say(
+            "Price table to use instead of the built-in list; a model that is neither in it nor in a provider's "
+            "`pricing` has no price then.",
+            example='"reference-2026-07"',
+            unset="the built-in list, at the moment of each request",
+        ),
     )
     store: StoreKeys = field(default_factory=StoreKeys, metadata=say("Where things are kept, how much and how long."))
     limits: LimitKeys = field(default_factory=LimitKeys, metadata=say("What one process takes on."))

@@ -8,13 +8,26 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from coldpress.config.files import find_file, parse_file, xdg
-from coldpress.config.keys import DefaultProviderKeys, FileKeys, LimitKeys, ProviderKeys, StoreKeys
+from coldpress.config.keys import (
+    EXPECTED_APPLICATIONS,
+    DefaultProviderKeys,
+    FileKeys,
+    LimitKeys,
+    ProviderKeys,
+    StoreKeys,
+)
 from coldpress.config.read import nearest, read_table
-from coldpress.config.reference import PlacedRule, is_reference, reference_rules, reference_warnings
+from coldpress.config.reference import (
+    PlacedRule,
+    is_reference,
+    reference_expected_applications,
+    reference_rules,
+    reference_warnings,
+)
 from coldpress.config.resolve_providers import SecretsNeed, build_providers, is_loopback
 from coldpress.config.rules import build_rules
 from coldpress.config.settings import Provider, Settings
-from coldpress.engine.policy import DEFAULT_POLICY, Policy
+from coldpress.engine.policy import DEFAULT_POLICY, Policy, Rule, with_source_age
 from coldpress.model.errors import ConfigError
 from coldpress.model.records import Operation
 
@@ -116,8 +129,12 @@ def _resolve(
         store=_store(root.store, base, environ),
         limits=root.limits,
         providers=upstreams.providers,
-        policy=Policy((*built.rules, *DEFAULT_POLICY.rules) if own_rules else built.rules),
+        policy=Policy((*built.rules, *_own_rules(root.source_age)) if own_rules else built.rules),
         default_policy=own_rules,
+        source_age=root.source_age,
+        allow_thinking_loss=root.allow_thinking_loss,
+        expected_applications=_expected_applications(root),
+        prices=root.prices,
         file=file,
         warnings=(
             *built.warnings,
@@ -127,6 +144,16 @@ def _resolve(
             *_limit_warnings(root.limits),
         ),
     )
+
+
+def _expected_applications(root: FileKeys) -> float:
+    """What the file says, else what the reference experiment's plugins say, else our own constant."""
+    said = (root.expected_applications, reference_expected_applications(root.plugins))
+    return next((expected for expected in said if expected is not None), EXPECTED_APPLICATIONS)
+
+
+def _own_rules(source_age: int | None) -> tuple[Rule, ...]:
+    return (DEFAULT_POLICY if source_age is None else with_source_age(DEFAULT_POLICY, source_age)).rules
 
 
 def _store(keys: StoreKeys, base: Path, environ: Mapping[str, str]) -> StoreKeys:

@@ -10,10 +10,10 @@ from typing import Literal
 from urllib.parse import SplitResult, urlsplit
 
 from coldpress.config.builtin_providers import BOTH, BUILTIN_PROVIDERS, BuiltinProvider
-from coldpress.config.keys import FormatWord, PriceKeys, ProviderKeys
+from coldpress.config.keys import FormatWord, ProviderKeys
+from coldpress.config.resolve_prices import build_prices
 from coldpress.config.secret import Secret
-from coldpress.config.settings import ModelRates, Provider
-from coldpress.measure.prices import Rates
+from coldpress.config.settings import Provider
 from coldpress.model.records import Operation
 from coldpress.wire.registry import FormatName
 
@@ -62,7 +62,7 @@ def build_providers(
                 formats=_formats(keys, built_in.get(name)),
                 operation=keys.operation or operation,
                 api_key=_secret(name, keys, environ, problems if secrets == "required" else warnings),
-                pricing=tuple(ModelRates(model, _rates(prices)) for model, prices in keys.pricing.items()),
+                pricing=build_prices(keys.pricing, f"providers.{name}", problems),
             )
         )
     return BuiltProviders(tuple(providers), tuple(problems), tuple(warnings))
@@ -150,16 +150,3 @@ def _secret(name: str, keys: ProviderKeys, environ: Mapping[str, str], told: lis
         told.append(f"{at}: the value of {keys.api_key_env} holds characters that no HTTP header can carry")
         return None
     return Secret(keys.api_key_env, value)
-
-
-def _rates(keys: PriceKeys) -> Rates:
-    write = keys.cache_write_usd_per_mtok
-    return Rates(
-        input_usd_per_mtok=keys.input_usd_per_mtok,
-        cache_read_usd_per_mtok=keys.cache_read_usd_per_mtok,
-        cache_write_usd_per_mtok=keys.input_usd_per_mtok if write is None else write,
-        cache_write_long_usd_per_mtok=keys.cache_write_long_usd_per_mtok,
-        output_usd_per_mtok=keys.output_usd_per_mtok,
-        source="settings",
-        as_of=keys.as_of or "undated",
-    )

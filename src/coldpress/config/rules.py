@@ -43,9 +43,9 @@ def _rule(placed: PlacedRule) -> Rule:
     unbuilt: list[str] = []
     for mode in keys.mode:
         match mode:
-            case "exact" | "lossless" | "dedupe" | "deterministic":
+            case "exact" | "lossless" | "dedupe" | "deterministic" | "mask":
                 built.append(mode)
-            case "keyword" | "model" | "mask" | "source":
+            case "keyword" | "model" | "source":
                 unbuilt.append(mode)
     return Rule(
         match=keys.match,
@@ -53,6 +53,7 @@ def _rule(placed: PlacedRule) -> Rule:
         first_pass=keys.first_pass,
         rerun=keys.rerun,
         min_bytes=keys.min_bytes,
+        age=keys.age,
         unbuilt=tuple(unbuilt),
     )
 
@@ -89,10 +90,5 @@ def _warnings(placed: PlacedRule) -> list[str]:
         told.append(
             f'{placed.at} (match "{keys.match}"): mode {", ".join(unbuilt)} is not built yet; '
             "the tools it matches stay exact"
-        )
-    if "deterministic" in keys.mode and not keys.first_pass:
-        told.append(
-            f'{placed.at} (match "{keys.match}"): deterministic without first_pass = true waits for aged results, '
-            "which is not built yet; it does nothing"
         )
     return told

@@ -5,23 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from coldpress.config.keys import DefaultProviderKeys, LimitKeys, StoreKeys
+from coldpress.config.keys import EXPECTED_APPLICATIONS, DefaultProviderKeys, LimitKeys, StoreKeys
 from coldpress.config.secret import Secret
 from coldpress.engine.policy import Policy
-from coldpress.measure.prices import Rates
+from coldpress.measure.price_tables import PriceTableName
+from coldpress.measure.rates import Prices
 from coldpress.model.records import Operation
 from coldpress.wire.registry import FormatName
 
 Limits = LimitKeys
 StoreSettings = StoreKeys
-
-
-@dataclass(frozen=True, slots=True)
-class ModelRates:
-    """What one model costs at one provider, by the name clients send."""
-
-    model: str
-    rates: Rates
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +27,7 @@ class Provider:
         formats: the wire formats that are read here; requests of others are relayed.
         operation: what to do with its requests.
         api_key: takes the place of the client's key; `None` where the client's own passes through.
-        pricing: prices from the settings; they go before built-in ones.
+        pricing: prices from the settings, each under the name clients send; they go before built-in ones.
     """
 
     name: str
@@ -42,12 +35,12 @@ class Provider:
     formats: tuple[FormatName, ...]
     operation: Operation
     api_key: Secret | None = None
-    pricing: tuple[ModelRates, ...] = ()
+    pricing: tuple[Prices, ...] = ()
 
     @property
-    def rates(self) -> dict[str, Rates]:
-        """The prices of the settings by model name, as `coldpress.measure.prices.rates_for` takes them."""
-        return {priced.model: priced.rates for priced in self.pricing}
+    def prices(self) -> dict[str, Prices]:
+        """The prices of the settings by model name, the `overrides` of `coldpress.measure.prices.prices_for`."""
+        return {prices.model: prices for prices in self.pricing}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +50,11 @@ class Settings:
     Attributes:
         policy: the rules of the file, then coldpress's own where `default_policy` is true.
         default_policy: whether coldpress's own rules are part of `policy`.
+        source_age: turns after which coldpress's own rules may mask file reads, `None` for never.
+        allow_thinking_loss: whether results in front of bound reasoning may be made smaller.
+        expected_applications: requests to come where the ledger cannot tell.
         file: where the settings were read, `None` for the built-in defaults.
+        prices: name of the price table in force, `None` for the built-in list.
         warnings: everything the file asks for that this version does not do, one sentence each.
     """
 
@@ -72,6 +69,10 @@ class Settings:
     providers: tuple[Provider, ...]
     policy: Policy
     default_policy: bool
+    source_age: int | None = None
+    allow_thinking_loss: bool = False
+    expected_applications: float = EXPECTED_APPLICATIONS
+    prices: PriceTableName | None = None
     warnings: tuple[str, ...] = ()
     file: Path | None = field(default=None, compare=False)
 

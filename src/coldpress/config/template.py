@@ -79,6 +79,8 @@ def _section(header: str, keys: type[DataclassInstance], *, comment_header: bool
         shape = shapes_of(keys)[key.name]
         if isinstance(shape, NamedTables):
             inner.append(_section(f"{header[:-1]}.{key.name}.{key.about.example}]", shape.keys, comment_header=True))
+        elif isinstance(shape, Rows):
+            inner.append(_section(f"[[{header.strip('[]')}.{key.name}]]", shape.keys, comment_header=True))
         else:
             inner.append(_key_lines(keys, key))
     return "\n".join([rule, _comment(keys.__doc__ or ""), head, "", *inner])

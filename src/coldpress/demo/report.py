@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from coldpress.demo.play import Played
-from coldpress.measure.prices import Rates, Unpriced, cost_usd
+from coldpress.measure.prices import Prices, Unpriced, cost_usd
 from coldpress.model.usage import Usage
 
 
@@ -31,14 +31,14 @@ class Demo:
 
     off: tuple[Played, ...]
     press: tuple[Played, ...]
-    rates: Rates | Unpriced
+    prices: Prices | Unpriced
     identical: bool
     recalled: bool
     store_path: str
 
     def json(self) -> dict[str, object]:
         """Give the result for programs."""
-        off, press = bill(self.off, self.rates), bill(self.press, self.rates)
+        off, press = bill(self.off, self.prices), bill(self.press, self.prices)
         lines = [line for played in self.press for line in played.pressed]
         return {
             "requests": len(self.press),
@@ -57,7 +57,7 @@ class Demo:
             "write_press": press.write,
             "bill_off_usd": off.usd,
             "bill_press_usd": press.usd,
-            "prices": f"{self.rates.source} for {self.rates.as_of}" if isinstance(self.rates, Rates) else None,
+            "prices": self.prices.label if isinstance(self.prices, Prices) else None,
             "identical_outside_edits": self.identical,
             "recalled_exactly": self.recalled,
             "store": self.store_path,
@@ -65,10 +65,10 @@ class Demo:
         }
 
 
-def bill(session: tuple[Played, ...], rates: Rates | Unpriced) -> Bill:
+def bill(session: tuple[Played, ...], prices: Prices | Unpriced) -> Bill:
     """Add a session up."""
     usages = [played.usage for played in session]
-    costs = [cost_usd(usage, rates) for usage in usages]
+    costs = [cost_usd(usage, prices) for usage in usages]
     known = [cost for cost in costs if not isinstance(cost, Unpriced)]
     return Bill(
         fresh=sum(usage.fresh or 0 for usage in usages),

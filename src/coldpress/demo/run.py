@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 from coldpress.config import load
@@ -13,7 +13,7 @@ from coldpress.demo.play import Played, play, recording_path
 from coldpress.demo.proof import identical_outside_edits, recalled_exactly
 from coldpress.demo.report import Demo
 from coldpress.lab.importers.recording import read_file
-from coldpress.measure.prices import rates_for
+from coldpress.measure.prices import prices_for
 from coldpress.model.records import Operation
 from coldpress.stores.memory import MemoryStore
 from coldpress.stores.sqlite import SqliteStore
@@ -47,7 +47,7 @@ def run_demo(recording: Path | None, folder: Path, *, progress: Callable[[Operat
     return Demo(
         off=tuple(off),
         press=tuple(press),
-        rates=rates_for(model, provider="anthropic", on=_day(session.trajectory.turns[0].sent_at), overrides={}),
+        prices=prices_for(model, provider="anthropic", at=_moment(session.trajectory.turns[0].sent_at)),
         identical=all(identical_outside_edits(played) for played in (*off, *press)) and _untouched(off),
         recalled=recalled,
         store_path=str(path),
@@ -58,5 +58,5 @@ def _untouched(off: list[Played]) -> bool:
     return all(played.sent == played.received for played in off)
 
 
-def _day(sent_at: float | None) -> date:
-    return datetime.fromtimestamp(sent_at or 0.0, tz=UTC).date()
+def _moment(sent_at: float | None) -> datetime:
+    return datetime.fromtimestamp(sent_at or 0.0, tz=UTC)

@@ -27,12 +27,13 @@ WHAT_MODES_DO: Final[dict[RuleMode, str]] = {
     "dedupe": "lines that an earlier result still shows are named instead of repeated",
     "lossless": "bytes that carry nothing are taken out, and can be put back",
     "deterministic": "head, tail and telling lines are kept, the rest is counted",
+    "mask": "one line says what was called and what came back; only once a result has aged",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What happens to results of one kind of call when they are first sent.
+    """What happens to results of one kind of call, when they are first sent and later.
 
     Attributes:
         tool: the name, with a command line in brackets where one was asked about.
@@ -94,19 +95,17 @@ def _outlook(name: str, command: str | None, policy: Policy) -> Outlook:
     if judge(classified, "", wire_failed=None) == "protected_kind":
         why = f"results of kind {classified.kind} are never touched, whatever a rule says"
         return Outlook(shown, classified.kind, rule.match, rule.modes, may_shrink=False, why=why)
-    may_shrink, why = _first_sight(rule)
+    may_shrink, why = _what_may(rule)
     return Outlook(shown, classified.kind, rule.match, rule.modes, may_shrink, why)
 
 
-def _first_sight(rule: Rule) -> tuple[bool, str]:
+def _what_may(rule: Rule) -> tuple[bool, str]:
     if rule.unbuilt:
         return False, f"the rule asks for {', '.join(rule.unbuilt)}, which is not built yet"
-    working = [mode for mode in rule.modes if mode != "exact" and (mode != "deterministic" or rule.first_pass)]
-    if not working:
-        if "deterministic" in rule.modes:
-            return False, "the rule waits for aged results (no first_pass), which is not built yet"
-        return False, "the rule says exact"
-    return True, ", ".join(_say_mode(mode, rule) for mode in working)
+    said = [_say_mode(mode, rule) for mode in rule.first_modes]
+    if rule.aged_mode is not None:
+        said.append(f"{rule.aged_mode} once {rule.age} turns old")
+    return bool(said), ", ".join(said) or "the rule says exact"
 
 
 def _say_mode(mode: RuleMode, rule: Rule) -> str:

@@ -25,7 +25,7 @@ SMALLEST_BYTES = 512
 """A view must save 256 bytes, and what says so in it takes some 150: a shorter text cannot gain. The median result of
 a coding agent is shorter (384 bytes over 4,700 recorded outputs), so half of all results are done with here."""
 
-_RERUN = "The same call can be made again to see all of it."
+RERUN = "The same call can be made again to see all of it."
 _MOST_REFERENTS = 8
 _NAME_LENGTH = 120
 
@@ -75,7 +75,7 @@ def decide(candidate: Candidate, policy: Policy) -> Verdict:
         return _exact(candidate, rule, verdict)
     if rule.unbuilt:
         return _exact(candidate, rule, "mode_not_built")
-    if rule.modes == ("exact",) or not rule.modes:
+    if not rule.first_modes:
         return _exact(candidate, rule, "exact_by_policy")
     return _press(candidate, rule, size)
 
@@ -90,7 +90,7 @@ def restore(standing: Standing, referent_text: Callable[[str], tuple[dedupe.Refe
     if standing.replacement is None or not standing.recipe:
         return None
     text = standing.replacement
-    for step in reversed(msgspec.json.decode(standing.recipe, type=list[_Step])):
+    for step in reversed(msgspec.json.decode(standing.recipe, type=list[RecipeStep])):
         if step.mode == "lossless":
             text = lossless.restore(text, step.recipe)
         elif step.mode == "dedupe":
@@ -100,7 +100,9 @@ def restore(standing: Standing, referent_text: Callable[[str], tuple[dedupe.Refe
     return text
 
 
-class _Step(msgspec.Struct):
+class RecipeStep(msgspec.Struct):
+    """One step of a reversible view, as a standing edit's recipe lists them."""
+
     mode: str
     recipe: str
 
@@ -115,16 +117,17 @@ def _press(candidate: Candidate, rule: Rule, size: int) -> Verdict:
     reversible = all(step.recipe for step in steps)
     sha = original_sha(candidate.text)
     recipe = msgspec.json.encode(steps).decode() if reversible else ""
-    standing = Standing(candidate.key, view, mode, sha, recipe)
+    saved_tokens = estimate(candidate.text) - estimate(view)
+    standing = Standing(candidate.key, view, mode, sha, recipe, saved_tokens)
     return Verdict(standing, _line(candidate, rule, standing, "pressed"))
 
 
-def _views(candidate: Candidate, rule: Rule, size: int) -> tuple[str, list[_Step], Reason]:
+def _views(candidate: Candidate, rule: Rule, size: int) -> tuple[str, list[RecipeStep], Reason]:
     """Apply the rule's modes one on the other; says why where none of them did anything."""
     kind = candidate.classified.kind
-    view, steps = candidate.text, list[_Step]()
+    view, steps = candidate.text, list[RecipeStep]()
     why: Reason = "gain_too_small"
-    for mode in rule.modes:
+    for mode in rule.first_modes:
         made: Reduced | None = None
         if mode == "dedupe" and not steps:
             made = dedupe.reduce(candidate.text, referents=_referents(candidate), kind=kind)
@@ -132,20 +135,20 @@ def _views(candidate: Candidate, rule: Rule, size: int) -> tuple[str, list[_Step
             made = lossless.reduce(view, kind=kind)
         elif mode == "deterministic":
             least = rule.min_bytes or SMALLEST_BYTES
-            if not rule.first_pass or size < least or len(view.encode()) < least:
-                why = "too_small" if rule.first_pass else "exact_by_policy"
+            if size < least or len(view.encode()) < least:
+                why = "too_small"
                 continue
             made = deterministic.reduce(
                 candidate.text,  # not the lossless view: sizes, line numbers and paths are the original's
                 kind=kind,
                 command=candidate.classified.command,
                 sha=original_sha(candidate.text),
-                rerun=(rule.rerun or _RERUN) if candidate.offered else None,
+                rerun=(rule.rerun or RERUN) if candidate.offered else None,
             )
             steps = [] if made is not None else steps
         if made is not None:
             view = made.text
-            steps.append(_Step(mode, made.recipe))
+            steps.append(RecipeStep(mode, made.recipe))
     return view, steps, why
 
 
@@ -215,7 +218,7 @@ def _exact(candidate: Candidate, rule: Rule, reason: Reason) -> Verdict:
 def _line(candidate: Candidate, rule: Rule, standing: Standing, reason: Reason) -> Line:
     before = candidate.text
     after = before if standing.replacement is None else standing.replacement
-    changed = standing.replacement is not None
+    tokens = estimate(after) if standing.saved_tokens is not None else None
     return Line(
         tool=candidate.tool,
         kind=candidate.classified.kind,
@@ -225,6 +228,6 @@ def _line(candidate: Candidate, rule: Rule, standing: Standing, reason: Reason) 
         original=standing.original,
         bytes_before=len(before.encode()),
         bytes_after=len(after.encode()),
-        tokens_before=estimate(before) if changed else None,
-        tokens_after=estimate(after) if changed else None,
+        tokens_before=None if tokens is None or standing.saved_tokens is None else tokens + standing.saved_tokens,
+        tokens_after=tokens,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import msgspec
 
@@ -11,9 +12,9 @@ from coldpress.engine.catalogue import Classified, classify
 from coldpress.engine.first_sight import SMALLEST_BYTES, Candidate, decide, name_of
 from coldpress.engine.markers import is_reread_refusal
 from coldpress.engine.policy import Policy
-from coldpress.engine.session import Seen, Session
+from coldpress.engine.session import AgedEdits, Seen, Session
 from coldpress.model.conversation import Conversation, TextLiteral, ToolCall, ToolResult
-from coldpress.model.edits import Edit, Standing
+from coldpress.model.edits import Batch, Edit, Standing
 from coldpress.model.identity import EditKey
 from coldpress.model.records import Line, Operation
 
@@ -30,7 +31,7 @@ class Plan:
 
     Attributes:
         edits: every edit of this request, in the order of their spans.
-        fresh: decisions made now, replacements and exact ones.
+        fresh: decisions made now on texts at first sight, replacements and exact ones.
         originals: `(sha256, text)` of every text that is replaced from now on.
         lines: the ledger's lines for the decisions worth one.
         reused: standing edits that were already decided.
@@ -80,8 +81,10 @@ def propose(
     standing: Mapping[EditKey, Standing],
     policy: Policy,
     operation: Operation,
+    *,
+    batches: Mapping[bytes, Batch] = MappingProxyType({}),
 ) -> Plan:
-    """Decide what this request sends.
+    """Decide what this request sends, aged results apart (`coldpress.engine.cut`).
 
     Args:
         conversation: the request.
@@ -89,7 +92,10 @@ def propose(
         standing: decisions made earlier on texts in the new messages.
         policy: the rules.
         operation: `drain` makes no new edits; `observe` records what `press` would do and keeps all exact.
+        batches: batches decided earlier, by the chain of a new message.
     """
+    if batches:
+        session = replace(session, aged=(*session.aged, *_found(conversation, batches)))
     work = _Work(conversation, session, policy, operation)
     first_new = conversation.last_assistant + 1
     for place in places(conversation):
@@ -103,6 +109,37 @@ def propose(
     return work.plan()
 
 
+def _found(conversation: Conversation, batches: Mapping[bytes, Batch]) -> Iterator[AgedEdits]:
+    """Find the places of the texts that batches are about, in the order in which the batches were decided."""
+    at = {message.chain: index for index, message in enumerate(conversation.messages)}
+    for index in range(conversation.known, len(conversation.messages)):
+        batch = batches.get(conversation.messages[index].chain)
+        if batch is not None:
+            placed = (placed_edit(conversation, at, standing) for standing in batch.standings)
+            yield AgedEdits(index, tuple(edit for edit in placed if edit is not None))
+
+
+def placed_edit(conversation: Conversation, at: Mapping[bytes, int], standing: Standing) -> Edit | None:
+    """Find where in this request a decision belongs; `None` where its text is not there.
+
+    Args:
+        conversation: the request.
+        at: index of each message by its chain.
+        standing: a decision with a replacement.
+    """
+    key = standing.key
+    message = at.get(key.chain)
+    if message is None or key.block >= len(conversation.messages[message].blocks):
+        return None
+    block = conversation.messages[message].blocks[key.block]
+    if not isinstance(block, ToolResult):
+        return None
+    literal = next((text for text in block.texts if text.part == key.part), None)
+    if literal is None:
+        return None
+    return Edit(literal.span, msgspec.json.encode(standing.replacement), message, standing)
+
+
 class _Work:
     """The state of one pass over a request."""
 
@@ -110,8 +147,10 @@ class _Work:
         self._conversation = conversation
         self._policy = policy
         self._operation = operation
-        self._edits = list(session.edits)
+        self._before = session
+        self._edits = list(session.first)
         self._seen = list(session.seen)
+        self._shown = list(session.shown)
         self._fresh: list[Standing] = []
         self._originals: list[tuple[str, str]] = []
         self._lines: list[Line] = []
@@ -129,7 +168,7 @@ class _Work:
         """Keep a text that some model has seen exact, for ever."""
         standing = Standing(place.key, None)
         self._fresh.append(standing)
-        self._note(place, standing)
+        self._note(place, standing, left=True)
 
     def decide(self, place: Place) -> None:
         """Decide on a text at first sight."""
@@ -149,7 +188,7 @@ class _Work:
             offered=call.name in self._conversation.head.tools,
             # A marker must not point at a result that the server may clear.
             may_point_back=not self._conversation.head.server_clears,
-            seen=self._seen,
+            seen=self._shown,
             read=lambda seen: self._conversation.text(seen.literal),
             named=self._name,
         )
@@ -168,9 +207,18 @@ class _Work:
 
     def plan(self) -> Plan:
         """Give the result of the pass."""
-        session = Session(tuple(self._edits), tuple(self._seen), self._conversation.head.identity)
+        conversation, before = self._conversation, self._before
+        new = range(conversation.known, len(conversation.messages))
+        replies = tuple(index for index in new if conversation.messages[index].role == "assistant")
+        session = Session(
+            first=tuple(self._edits),
+            aged=before.aged,
+            seen=tuple(self._seen),
+            replies=before.replies + replies,
+            head_identity=conversation.head.identity,
+        )
         return Plan(
-            tuple(self._edits),
+            session.edits,
             tuple(self._fresh),
             tuple(self._originals),
             tuple(self._lines),
@@ -183,7 +231,13 @@ class _Work:
         self._edits.append(Edit(place.literal.span, literal, place.message, standing))
 
     def _note(
-        self, place: Place, standing: Standing, classified: Classified | None = None, arguments: str = ""
+        self,
+        place: Place,
+        standing: Standing,
+        classified: Classified | None = None,
+        arguments: str = "",
+        *,
+        left: bool = False,
     ) -> None:
         """Remember a text that a later result may repeat."""
         call: ToolCall | None = place.result.call
@@ -196,7 +250,9 @@ class _Work:
             return
         replaced = standing if standing.replacement is not None else None
         called = name_of(call.name, classified)
-        self._seen.append(Seen(place.key, place.message, place.literal, classified, arguments, called, replaced))
+        seen = Seen(place.key, place.message, place.literal, classified, arguments, call.name, called, replaced, left)
+        self._seen.append(seen)
+        self._shown.append(seen)
 
     def _name(self, seen: Seen) -> str:
         """Tell calls of the same name apart by their number, as a reader of the conversation counts them."""

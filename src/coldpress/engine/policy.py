@@ -5,19 +5,22 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import translate
 from typing import Final, Literal
 
 from coldpress.engine.catalogue import Kind, canonical
 from coldpress.model.errors import ConfigError
 
-RuleMode = Literal["exact", "lossless", "dedupe", "deterministic"]
+RuleMode = Literal["exact", "lossless", "dedupe", "deterministic", "mask"]
 
-UNBUILT: Final = ("keyword", "model", "mask", "source")
+UNBUILT: Final = ("keyword", "model", "source")
 """Modes that settings may name and this version does not have."""
 
 KIND_PREFIX: Final = "kind:"
+
+AGED_TURNS: Final = 6
+"""Replies of the model after which a result is aged, where its rule says nothing else: the last six turns are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,7 @@ class Rule:
         first_pass: whether `deterministic` may act when a result is seen for the first time.
         rerun: a sentence for the marker that says how to get the whole again.
         min_bytes: smallest text, in UTF-8 bytes, that `deterministic` shortens; `None` for no limit.
+        age: replies of the model after which `mask`, and `deterministic` without `first_pass`, may act.
         unbuilt: modes the settings named that this version does not have; for the receipt.
     """
 
@@ -38,7 +42,21 @@ class Rule:
     first_pass: bool = False
     rerun: str | None = None
     min_bytes: int | None = None
+    age: int = AGED_TURNS
     unbuilt: tuple[str, ...] = ()
+
+    @property
+    def first_modes(self) -> tuple[RuleMode, ...]:
+        """What may be done when a result is first sent, in order."""
+        never = ("exact", "mask") if self.first_pass else ("exact", "mask", "deterministic")
+        return tuple(mode for mode in self.modes if mode not in never)
+
+    @property
+    def aged_mode(self) -> RuleMode | None:
+        """What may be done to a result that the model has seen; `None` for nothing."""
+        if "mask" in self.modes:
+            return "mask"
+        return "deterministic" if "deterministic" in self.modes and not self.first_pass else None
 
     def __post_init__(self) -> None:
         if not self.modes:
@@ -47,6 +65,8 @@ class Rule:
             raise ConfigError(f"rule {self.match!r} joins exact with other modes; name exact alone, or leave it out")
         if self.min_bytes is not None and self.min_bytes < 0:
             raise ConfigError(f"rule {self.match!r}: min_bytes is {self.min_bytes}; use 0 or more")
+        if self.age < 1:
+            raise ConfigError(f"rule {self.match!r}: age is {self.age} turns; use 1 or more")
 
 
 NO_RULE: Final = Rule("(no rule)", ("exact",))
@@ -92,10 +112,23 @@ DEFAULT_POLICY: Final = Policy(
     (
         *(Rule(f"{KIND_PREFIX}{kind}", ("exact",)) for kind in EXACT_KINDS),
         Rule("kind:source", ("dedupe", "lossless"), first_pass=True),
-        Rule("kind:shell", ("lossless", "deterministic"), first_pass=True, min_bytes=LARGE_OUTPUT_BYTES),
-        Rule("kind:search", ("lossless", "deterministic"), first_pass=True, min_bytes=LARGE_OUTPUT_BYTES),
-        Rule("kind:listing", ("lossless", "deterministic"), first_pass=True, min_bytes=LARGE_OUTPUT_BYTES),
-        Rule("kind:web", ("lossless", "deterministic"), first_pass=True, min_bytes=LARGE_PAGE_BYTES),
+        Rule("kind:shell", ("lossless", "deterministic", "mask"), first_pass=True, min_bytes=LARGE_OUTPUT_BYTES),
+        Rule("kind:search", ("lossless", "deterministic", "mask"), first_pass=True, min_bytes=LARGE_OUTPUT_BYTES),
+        Rule("kind:listing", ("lossless", "deterministic", "mask"), first_pass=True, min_bytes=LARGE_OUTPUT_BYTES),
+        Rule("kind:web", ("lossless", "deterministic", "mask"), first_pass=True, min_bytes=LARGE_PAGE_BYTES),
     )
 )
 """What holds where the settings name no rules of their own."""
+
+
+def with_source_age(policy: Policy, turns: int) -> Policy:
+    """Let every rule for sources that says nothing else mask reads that are older than this many turns.
+
+    Raises:
+        ConfigError: `turns` is under 1.
+    """
+    rules = (
+        replace(rule, modes=(*rule.modes, "mask"), age=turns) if rule.match == "kind:source" else rule
+        for rule in policy.rules
+    )
+    return Policy(tuple(rules))

@@ -22,9 +22,9 @@ from coldpress.gateway.stats import Counters
 from coldpress.gateway.upstream import Call, Reply, Upstream
 from coldpress.model.errors import BodyTooLarge
 from coldpress.model.records import Outcome, Receipt
-from coldpress.model.usage import Usage
 from coldpress.wire.encoding import UnknownEncoding, decode_body
 from coldpress.wire.registry import FormatName
+from coldpress.wire.sse import TapResult
 
 log = logging.getLogger(__name__)
 
@@ -82,17 +82,22 @@ class _Exchange:
         self.reply_headers: RawHeaders = []
 
     def outcome(self) -> Outcome:
-        read = self.reader.end() if self.reader is not None else None
+        read = (self.reader.end() if self.reader is not None else None) or TapResult()
         ended = self.ended
         # An error under an error status is a whole answer; only behind a good one is it an event of its own.
-        if ended == "complete" and self.status == 200 and read is not None and read.error_event:
+        if ended == "complete" and self.status == 200 and read.error_event:
             ended = "error_event"
         return Outcome(
             request_id=self.request_id,
             status=self.status,
             ended=ended,
             duration_seconds=time.monotonic() - self.began_at,
-            usage=read.usage if read is not None else Usage(),
+            usage=read.usage,
+            others=read.others,
+            context_tokens=read.context_tokens,
+            miss=read.miss,
+            transformations=read.transformations,
+            reported_usd=read.reported_usd,
         )
 
 

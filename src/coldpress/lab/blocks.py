@@ -27,6 +27,7 @@ class Block(msgspec.Struct):
     name: str = ""
     input: msgspec.Raw = msgspec.Raw(b"")
     tool_use_id: str = ""
+    is_error: bool | None = None
     content: str | list[Part] = ""
 
     @property

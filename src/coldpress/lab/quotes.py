@@ -17,7 +17,8 @@ LONG_LINE = 40
 
 _READ_NUMBER = re.compile(r"^ *\d+(?:→|\t)", re.MULTILINE)
 _SEARCH_NUMBER = re.compile(r"^(?:[^\s:]+[:-])?\d+[:-]", re.MULTILINE)
-_EDITS = ("edit", "multiedit")
+EDITS = ("edit", "multiedit")
+"""Tools whose calls quote what they replace, in lower case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +66,10 @@ class Shown:
 
     def result(self, original: str, sent: str) -> None:
         """Add a tool result."""
-        for text in _readings(original):
+        for text in readings(original):
             self._originals.append(text)
             self._original_lines.update(_long_lines(text))
-        for text in _readings(sent):
+        for text in readings(sent):
             self.said(text)
 
     def said(self, text: str) -> None:
@@ -83,7 +84,7 @@ class Shown:
 
     def call(self, tool: str, arguments: object) -> Quoted:
         """Look at a tool call made on sight of all this; `arguments` is its decoded input."""
-        old = tuple(_old_texts(arguments)) if tool.lower() in _EDITS else ()
+        old = tuple(old_texts(arguments)) if tool.lower() in EDITS else ()
         found = sum((self._edit(text) for text in old), Quoted())
         quoted = {line for text in strings(arguments) for line in _long_lines(text)} & self._original_lines
         lost = sum(not self._is_sent(line) for line in quoted)
@@ -101,7 +102,8 @@ class Shown:
         return line in self._sent_lines or any(line in text for text in self._sent)
 
 
-def _old_texts(arguments: object) -> Iterable[str]:
+def old_texts(arguments: object) -> Iterable[str]:
+    """Give the texts that an edit, by the decoded input of its call, expects to find; empty ones are left out."""
     if not isinstance(arguments, dict):
         return
     for edit in arguments.get("edits") or (arguments,):
@@ -110,7 +112,7 @@ def _old_texts(arguments: object) -> Iterable[str]:
             yield old
 
 
-def _readings(text: str) -> tuple[str, ...]:
+def readings(text: str) -> tuple[str, ...]:
     """Give a text as it stands, and without what reading and searching tools write before its lines."""
     return tuple(dict.fromkeys((text, _READ_NUMBER.sub("", text), _SEARCH_NUMBER.sub("", text))))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -27,15 +28,25 @@ class RequestHead:
 
 
 def made_up_head(trajectory: Trajectory) -> RequestHead:
-    """Make a head for a run whose recording has none: a short system prompt and the tools that the run called.
+    """Make a head for a run whose recording has none: a short system prompt and the tools that its messages call.
 
     It is small and fixed, so sizes and costs of the head are not those of the original run.
     """
     tools = (
         {"name": name, "description": f"The tool {name}.", "input_schema": {"type": "object"}}
-        for name in trajectory.tools
+        for name in sorted({*trajectory.tools, *_called_before(trajectory)})
     )
     return RequestHead(SYSTEM, tuple(compact_json(tool) for tool in tools))
+
+
+def _called_before(trajectory: Trajectory) -> Iterator[str]:
+    """Find the tools called in replies that the client said again, as it does with those a compaction kept."""
+    for turn in trajectory.turns:
+        for message in turn.added:
+            if message.startswith('{"role":"assistant"'):
+                for block in json.loads(message)["content"]:
+                    if block["type"] == "tool_use":
+                        yield block["name"]
 
 
 def requests(trajectory: Trajectory, head: RequestHead | None = None) -> Iterator[bytes]:

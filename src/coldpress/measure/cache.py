@@ -1,173 +1,234 @@
 """Simulate a provider's prefix cache: which part of a prompt is read, which written, which paid in full.
 
-A prompt is a row of pieces in the order the model sees them (tools, then system, then messages). A piece is
-known by a digest of its content, so one changed byte changes every prefix from there on. Time is an argument.
+A prompt is a row of pieces in the order the model sees them: tools, system, messages. A piece is known by a digest
+of its content, so one changed byte changes every prefix from there on. Time is an argument.
 """
 
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Literal
 
+from coldpress.measure.cache_rules import CacheRules, Life
 from coldpress.model.usage import Usage
 
-Ttl = Literal["5m", "1h"]
-TTL_SECONDS: Final[dict[Ttl, int]] = {"5m": 300, "1h": 3600}
-
-MAX_MARKS: Final = 4
-LOOKBACK_BLOCKS: Final = 20
-
-_MINIMUM_TOKENS: Final = (
-    (re.compile(r"opus-4-[56]|haiku-4-5"), 4096),
-    (re.compile(r"opus-4-7"), 2048),
-    (re.compile(r"(opus|fable|mythos)-5(?!-\d\b)"), 512),
-)
-"""Shortest cacheable prompt by model, where it is not 1024; from the provider's pages as of 2026-11-30.
-
-The 5.1 to 5.5 models are not listed there and count as 1024.
-"""
+Part = Literal["tools", "system", "messages"]
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One cacheable unit of a prompt: a content block at Anthropic, any short run of text elsewhere.
+    """One cacheable unit of a prompt: a content block where the provider has marks, any short run of text elsewhere.
 
-    `digest` names the content without its cache mark; `mark` asks for an entry that ends with this piece.
+    Attributes:
+        digest: names the content, without its cache mark.
+        tokens: its length.
+        mark: asks for an entry that ends with this piece, and for how long.
+        part: where in the prompt it stands.
     """
 
     digest: bytes
     tokens: int
-    mark: Ttl | None = None
+    mark: Life | None = None
+    part: Part = "messages"
 
 
 @dataclass(slots=True)
 class _Entry:
-    expires_at: float
-    ttl_seconds: float
+    """A kept prefix: readable from one moment on, until its lifetime has passed since it was last used."""
+
+    readable_from: float
+    used_at: float
+    seconds: float
+
+    def readable(self, now: float) -> bool:
+        return self.readable_from <= now < self.used_at + self.seconds
 
 
-def minimum_tokens(model: str) -> int:
-    """Tokens a prefix must have before Anthropic caches it, by model name; 1024 for a model not listed.
+def messages_scope(*, tool_choice: str, thinking: str, pictures: bool) -> bytes:
+    """Name the settings that stand outside the prompt and yet, when they change, cost the messages their cache.
 
-    >>> [minimum_tokens(f"claude-{name}") for name in ("haiku-4-5-20251001", "sonnet-4-5", "opus-5", "opus-5-5")]
-    [4096, 1024, 512, 1024]
+    Args:
+        tool_choice: the request's tool choice, in any fixed spelling.
+        thinking: its thinking parameters, likewise.
+        pictures: whether any picture stands in the prompt.
     """
-    for pattern, tokens in _MINIMUM_TOKENS:
-        if pattern.search(model):
-            return tokens
-    return 1024
+    return hashlib.sha256(f"{tool_choice}\0{thinking}\0{pictures:d}".encode("utf-8", "surrogatepass")).digest()
 
 
-class MarkedCache:
-    """A cache with explicit marks, as Anthropic documents its own.
+class PrefixCache:
+    """One provider's cache of one organisation, filled by the requests sent to it.
 
-    An entry ends exactly at a marked piece. Each mark looks for an older entry at its own place and the 19 places
-    before it, so an entry further back than that is not found. A read keeps every entry along the read
-    prefix alive for its own lifetime again, at no cost.
+    Not modelled: entries that go before their time or stay longer, requests that reach another server than the
+    last one did, and what other clients of the organisation keep alive.
     """
 
-    def __init__(self, *, lookback_blocks: int = LOOKBACK_BLOCKS) -> None:
-        self._lookback_blocks = lookback_blocks
-        self._entries: dict[bytes, _Entry] = {}
-
-    def send(self, pieces: Sequence[Piece], *, scope: bytes, minimum_tokens: int, now: float) -> Usage:
-        """Send one prompt: split its tokens and remember what it wrote.
+    def __init__(self, rules: CacheRules, *, short_seconds: float | None = None) -> None:
+        """Begin empty.
 
         Args:
-            pieces: the whole prompt; at most four carry a mark.
-            scope: what must be equal for entries to be shared at all, such as the model's name.
-            minimum_tokens: a mark on a shorter prefix is ignored.
-            now: seconds on any clock that does not run backwards.
-
-        Returns:
-            The four prompt buckets; `output` stays `None`.
+            rules: how the provider caches.
+            short_seconds: lifetime to assume instead of the published one; needed where none is published.
 
         Raises:
-            ValueError: more than four marks.
+            ValueError: the provider publishes no lifetime and none was given.
         """
-        if sum(piece.mark is not None for piece in pieces) > MAX_MARKS:
-            raise ValueError(f"a prompt carries at most {MAX_MARKS} cache marks")
-        self._forget(now)
-        chain = _chain(scope, pieces)
-        total = _running_tokens(pieces)
-        marks = [i for i, piece in enumerate(pieces) if piece.mark is not None and total[i] >= minimum_tokens]
-        hit = self._find(chain, marks)
-        for index in range(hit + 1):
-            if (entry := self._entries.get(chain[index])) is not None:
-                entry.expires_at = now + entry.ttl_seconds
-        written: dict[Ttl, int] = {"5m": 0, "1h": 0}
-        done = total[hit] if hit >= 0 else 0
-        read = done
-        for index in marks:
-            ttl = pieces[index].mark
-            if index <= hit or ttl is None:
-                continue
-            written[ttl] += total[index] - done
-            done = total[index]
-            self._entries[chain[index]] = _Entry(now + TTL_SECONDS[ttl], TTL_SECONDS[ttl])
-        whole = total[-1] if total else 0
-        return Usage(fresh=whole - done, read=read, write_short=written["5m"], write_long=written["1h"])
+        assumed = rules.short_seconds if short_seconds is None else short_seconds
+        if assumed is None:
+            raise ValueError(f"{rules.name} publishes no lifetime of its cache; say short_seconds")
+        self._rules = rules
+        self._short_seconds = assumed
+        self._entries: dict[bytes, _Entry] = {}
+        self._seen: dict[bytes, _Entry] = {}
 
-    def _find(self, chain: Sequence[bytes], marks: Sequence[int]) -> int:
+    def send(
+        self,
+        pieces: Sequence[Piece],
+        *,
+        scope: bytes,
+        now: float,
+        messages_scope: bytes = b"",
+        answered_at: float | None = None,
+        reply: Sequence[Piece] = (),
+    ) -> Usage:
+        """Send one prompt: split its tokens and remember what it leaves behind.
+
+        Args:
+            pieces: the whole prompt.
+            scope: what must be equal for entries to be shared at all, such as the model's name.
+            now: when it was sent, in seconds on any clock; not before the last prompt's.
+            messages_scope: settings outside the prompt, see `messages_scope`.
+            answered_at: when the reply came. Entries are readable and their lifetimes run from then on, so a
+                prompt that is sent before finds nothing of this one. At once where not given.
+            reply: what the model answered, as the next prompt will carry it; matters where replies are kept.
+
+        Returns:
+            The prompt's buckets; `output` stays `None`. Writes are reported only by caches with marks.
+
+        Raises:
+            ValueError: more marks than a request may carry.
+        """
+        rules = self._rules
+        marked = sum(piece.mark is not None for piece in pieces)
+        if rules.kind == "marks" and marked > rules.max_marks:
+            raise ValueError(f"a prompt carries at most {rules.max_marks} cache marks, this one {marked}")
+        done = now if answered_at is None else max(now, answered_at)
+        self._forget(now)
+        chain = self._chain(scope, messages_scope, [*pieces, *reply])
+        totals = _running_tokens(pieces)
+        match rules.kind:
+            case "marks":
+                return self._marks(pieces, chain, totals, now, done)
+            case "steps":
+                return self._steps(chain, totals, now, done)
+            case "units":
+                return self._units(chain, totals, now, done)
+            case "none":
+                return Usage(fresh=totals[-1] if totals else 0, read=0)
+
+    def _marks(
+        self, pieces: Sequence[Piece], chain: Sequence[bytes], totals: Sequence[int], now: float, done: float
+    ) -> Usage:
+        lives: dict[int, Life] = {
+            index: piece.mark
+            for index, piece in enumerate(pieces)
+            if piece.mark is not None and totals[index] >= self._rules.minimum_tokens
+        }
+        if self._rules.marks_end and totals and totals[-1] >= self._rules.minimum_tokens:
+            lives.setdefault(len(pieces) - 1, "short")
+        hit = self._find(chain, sorted(lives), now)
+        if self._rules.refreshed:
+            self._refresh(chain[: hit + 1], now, done)
+        written: dict[Life, int] = {"short": 0, "long": 0}
+        paid = read = totals[hit] if hit >= 0 else 0
+        for index, life in sorted(lives.items()):
+            if index <= hit:
+                continue
+            written[life] += totals[index] - paid
+            paid = totals[index]
+            self._keep(chain[index], self._seconds(life), now, done)
+        whole = totals[-1] if totals else 0
+        return Usage(fresh=whole - paid, read=read, write_short=written["short"], write_long=written["long"])
+
+    def _find(self, chain: Sequence[bytes], marks: Sequence[int], now: float) -> int:
         """Index of the last piece of the longest prefix some mark can see, -1 for none."""
+        back = self._rules.lookback_blocks
         for mark in reversed(marks):
-            for index in range(mark, max(-1, mark - self._lookback_blocks), -1):
-                if chain[index] in self._entries:
+            for index in range(mark, -1 if back is None else max(-1, mark - back), -1):
+                if self._is_readable(chain[index], now):
                     return index
         return -1
 
-    def _forget(self, now: float) -> None:
-        for key in [key for key, entry in self._entries.items() if entry.expires_at <= now]:
-            del self._entries[key]
-
-
-class AutomaticCache:
-    """A cache without marks: the longest prefix seen lately is read, in whole steps, from a minimum on.
-
-    The defaults are OpenAI's before GPT-5.6 (1024 tokens, steps of 128). Give a step and minimum of 64 and a lifetime
-    of hours for something close to DeepSeek's disk cache. Nothing is billed as written.
-    """
-
-    def __init__(
-        self, *, minimum_tokens: int = 1024, step_tokens: int = 128, ttl_seconds: float = TTL_SECONDS["5m"]
-    ) -> None:
-        self._minimum_tokens = minimum_tokens
-        self._step_tokens = step_tokens
-        self._ttl_seconds = ttl_seconds
-        self._expires_at: dict[bytes, float] = {}
-
-    def send(self, pieces: Sequence[Piece], *, scope: bytes, now: float) -> Usage:
-        """Send one prompt: split its tokens into `fresh` and `read`, and remember it; marks are ignored.
-
-        A piece counts as matched as a whole or not at all, so the caller's pieces should be short.
-        """
-        for key in [key for key, expires_at in self._expires_at.items() if expires_at <= now]:
-            del self._expires_at[key]
+    def _steps(self, chain: Sequence[bytes], totals: Sequence[int], now: float, done: float) -> Usage:
         matched = 0
-        chain = _chain(scope, pieces)
-        for key, piece in zip(chain, pieces, strict=True):
-            if key not in self._expires_at:
+        for key, total in zip(chain, totals, strict=False):
+            if not self._is_readable(key, now):
                 break
-            matched += piece.tokens
-        read = matched - matched % self._step_tokens
-        if read < self._minimum_tokens:
+            matched = total
+        for key in chain if self._rules.keeps_replies else chain[: len(totals)]:
+            self._keep(key, self._short_seconds, now, done)
+        return self._read(matched - matched % self._rules.step_tokens, totals)
+
+    def _units(self, chain: Sequence[bytes], totals: Sequence[int], now: float, done: float) -> Usage:
+        readable = [index for index in range(len(totals)) if self._is_readable(chain[index], now)]
+        read = totals[readable[-1]] if readable else 0
+        if readable:
+            self._refresh(chain[: readable[-1] + 1], now, done)
+        # What two prompts begin with becomes a unit of its own, for the third.
+        shared = [key for key in chain[: len(totals)] if (seen := self._seen.get(key)) and seen.readable(now)]
+        for key in (*shared[-1:], *chain[len(totals) - 1 : len(totals)], *chain[-1:]):
+            self._keep(key, self._short_seconds, now, done)
+        for key in chain[: len(totals)]:
+            self._seen[key] = _Entry(done, done, self._short_seconds)
+        return self._read(read, totals)
+
+    def _read(self, read: int, totals: Sequence[int]) -> Usage:
+        whole = totals[-1] if totals else 0
+        if read < self._rules.minimum_tokens:
             read = 0
-        for key in chain:
-            self._expires_at[key] = now + self._ttl_seconds
-        return Usage(fresh=sum(piece.tokens for piece in pieces) - read, read=read)
+        return Usage(fresh=whole - read, read=read)
 
+    def _is_readable(self, key: bytes, now: float) -> bool:
+        entry = self._entries.get(key)
+        return entry is not None and entry.readable(now)
 
-def _chain(scope: bytes, pieces: Sequence[Piece]) -> list[bytes]:
-    """Name every prefix: the i-th name stands for the pieces up to and including i."""
-    link = hashlib.sha256(scope).digest()
-    chain = []
-    for piece in pieces:
-        link = hashlib.sha256(link + hashlib.sha256(piece.digest).digest()).digest()
-        chain.append(link)
-    return chain
+    def _keep(self, key: bytes, seconds: float, now: float, done: float) -> None:
+        """Remember an entry; one that is there already stays readable and keeps the longer life."""
+        held = self._entries.get(key)
+        if held is None or now >= held.used_at + held.seconds:
+            self._entries[key] = _Entry(done, done, seconds)
+        else:
+            held.readable_from = min(held.readable_from, done)
+            held.used_at, held.seconds = max(held.used_at, done), max(held.seconds, seconds)
+
+    def _refresh(self, keys: Sequence[bytes], now: float, done: float) -> None:
+        """Start the lifetime of every entry along a read prefix again, at no cost."""
+        for key in keys:
+            entry = self._entries.get(key)
+            if entry is not None and entry.readable(now):
+                entry.used_at = max(entry.used_at, done)
+
+    def _seconds(self, life: Life) -> float:
+        return self._rules.long_seconds or self._short_seconds if life == "long" else self._short_seconds
+
+    def _forget(self, now: float) -> None:
+        for kept in (self._entries, self._seen):
+            for key in [key for key, entry in kept.items() if entry.used_at + entry.seconds <= now]:
+                del kept[key]
+
+    def _chain(self, scope: bytes, settings: bytes, pieces: Sequence[Piece]) -> list[bytes]:
+        """Name every prefix: the i-th name stands for the pieces up to and including i."""
+        link = hashlib.sha256(scope).digest()
+        settled = False
+        chain = []
+        for piece in pieces:
+            if not settled and (piece.part == "messages" or not self._rules.tiered):
+                link = hashlib.sha256(link + settings).digest()
+                settled = True
+            link = hashlib.sha256(link + hashlib.sha256(piece.digest).digest()).digest()
+            chain.append(link)
+        return chain
 
 
 def _running_tokens(pieces: Sequence[Piece]) -> list[int]:

@@ -1,7 +1,8 @@
-"""Estimate how many tokens a text is, without a tokenizer and without its vocabulary.
+"""Count how many tokens a text is for a model: exactly where its tokenizer is at hand, else by estimate.
 
-The scale is that of the o200k vocabulary. Other tokenizers count the same text differently by a nearly constant
-factor (recorded Claude sessions report 1.24 times as many, Gemini 3 Pro 1.16 times); a caller learns it from usage.
+The estimate needs no tokenizer and no vocabulary. Its scale is that of o200k; other tokenizers count the same text
+differently by a nearly constant factor (`coldpress.measure.token_families`), and what remains is learned from reported
+usage (`coldpress.measure.calibration`).
 
 A tokenizer first cuts a text into words, runs of digits, marks and white space, and then cuts the longer pieces
 again. So the estimate counts such pieces and weighs each kind. The weights were fitted by iterated least squares on
@@ -13,7 +14,18 @@ strings of one large web framework; Chinese, Japanese and Korean prose is within
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Final
+
+from coldpress.measure.exact_tokens import o200k
+from coldpress.measure.token_families import Family, family_of
+
+SLICE_CHARACTERS: Final = 65_536
+"""Longest piece that is looked at in one call: some 0.2 ms of interpreter a call, then other threads may run."""
+
+_SEAM_SEARCH: Final = 1024
 
 _LOWER: Final = bytes(range(ord("a"), ord("z") + 1))
 _UPPER: Final = bytes(range(ord("A"), ord("Z") + 1))
@@ -27,6 +39,8 @@ _DIGIT_GROUP: Final = 1.408
 _PUNCTUATION_MARK: Final = 0.604
 _LINE_END: Final = 1.028
 _SPACE_RUN: Final = 1.194
+_LONGEST_RUNS: Final = (b"s" * 128, b"n" * 16)
+"""The longest tokens of blanks and of line ends that o200k has; each whole one in a longer run is one more token."""
 
 _SCRIPTS: Final[tuple[tuple[bytes, float], ...]] = (
     (bytes(range(0xC2, 0xCC)), 1.04),  # accented Latin
@@ -56,16 +70,91 @@ _NUMBER: Final = _classes(digit=_DIGITS)
 _SHAPE: Final = _classes(punctuation=_PUNCTUATION, xletter=_LETTERS, newline=b"\n\r", space=b" \t")
 
 
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """Counts texts as one family of models does, as far as that is known.
+
+    Attributes:
+        family: what the structure of a request adds, and the scale of texts.
+        exact: whether `count` gives the very number of the model's tokenizer.
+        o200k_tokens: counts a text on the o200k scale.
+    """
+
+    family: Family
+    exact: bool
+    o200k_tokens: Callable[[str], int] = field(compare=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        """A stable name: counters of the same name count the same."""
+        return f"{self.family.name}/{'exact' if self.exact else 'estimate'}"
+
+    def count(self, text: str) -> int:
+        """Tokens of a text for this family of models; 0 only for the empty text.
+
+        What looks like a special token is plain text, as it is to a provider that finds it in a tool's output.
+        """
+        tokens = self.o200k_tokens(text)
+        return tokens if self.family.scale == 1.0 else round(tokens * self.family.scale)
+
+
+@functools.lru_cache(maxsize=1024)
+def counter_for(model: str | None) -> Counter:
+    """Choose the counter for a model by the name that requests carry; without a name, the estimate at o200k's scale.
+
+    The first model on o200k loads the vocabulary, where the package is installed: 0.4 s, once. A server should ask
+    for one before it takes requests.
+
+    >>> counter_for("claude-opus-4-5").name, counter_for("claude-opus-4-5").count("def area(width, height):")
+    ('claude/estimate', 8)
+    """
+    family = family_of(model)
+    exact = o200k() if family.o200k else None
+    return Counter(family, exact is not None, exact or estimate)
+
+
 def estimate(text: str) -> int:
     """Tokens of a text on the o200k scale, estimated; 0 only for the empty text.
 
-    Linear in the length of the text, 20 MB a second on many short texts and faster on long ones.
+    Linear in the length of the text, 20 MB a second on many short texts and faster on long ones. A long text is
+    looked at in slices, so that other threads get their turn.
 
     >>> estimate(""), estimate("x"), estimate("def area(width, height):\\n    return width * height\\n")
     (0, 1, 13)
     """
     if not text:
         return 0
+    if len(text) <= SLICE_CHARACTERS:
+        return max(1, round(_weighed(text)))
+    return max(1, round(sum(_weighed(part) for part in _slices(text))))
+
+
+def _slices(text: str) -> Iterator[str]:
+    """Cut where the parts weigh as much as the whole: between two kinds of characters, no line end behind the cut.
+
+    Where a run of one kind is longer than the search, it is cut, and counts as one run more.
+    """
+    start = 0
+    while len(text) - start > SLICE_CHARACTERS:
+        limit = start + SLICE_CHARACTERS
+        cut = next(
+            (at for at in range(limit, max(start, limit - _SEAM_SEARCH), -1) if _is_seam(text[at - 1], text[at])), limit
+        )
+        yield text[start:cut]
+        start = cut
+    yield text[start:]
+
+
+def _is_seam(before: str, behind: str) -> bool:
+    if behind in "\n\r":
+        return False  # a line end weighs less behind punctuation or another line end
+    kinds = [2 if c in " \t" else 1 if c.isascii() and c.isalnum() else 0 for c in (before, behind)]
+    # Every character of kind 0 stands for itself. A letter beside a digit is a seam too, but a rare need.
+    return kinds not in ([1, 1], [2, 2])
+
+
+def _weighed(text: str) -> float:
+    """Weigh one slice, not rounded."""
     raw = text.encode("utf-8", "surrogatepass")
     tokens = _WORD * _words(raw) + _LETTER * _among(raw, _LETTERS) + _DIGIT_GROUP * _digit_groups(raw)
     tokens += _PUNCTUATION_MARK * _among(raw, _PUNCTUATION)
@@ -74,9 +163,10 @@ def estimate(text: str) -> int:
     tokens += _LINE_END * (shape.count(b"xn") + shape.count(b".n") + shape.count(b"sn"))
     # One space belongs to the word behind it; two or more are a token of their own.
     tokens += _SPACE_RUN * sum(shape.count(start) for start in (b"xss", b"pss", b"nss", b".ss"))
+    tokens += sum(shape.count(run) for run in _LONGEST_RUNS)
     if not raw.isascii():
         tokens += sum(weight * _among(raw, leads) for leads, weight in _SCRIPTS)
-    return max(1, round(tokens))
+    return tokens
 
 
 def _among(raw: bytes, members: bytes) -> int:

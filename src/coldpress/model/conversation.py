@@ -67,20 +67,26 @@ class ToolResult:
     """What a tool gave back.
 
     `call` is the call it answers, `None` where pairing is ambiguous or the call is missing (such a
-    result is never touched). `failed` is the wire's own flag; `None` where the format has none.
+    result is never touched). `failed` is the wire's own flag; `None` where the format has none. `others` are the
+    parts of its content that are no text: images and the like.
     """
 
     call_id: CallId
     call: ToolCall | None
     texts: tuple[TextLiteral, ...]
     failed: bool | None
+    others: tuple[Opaque, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """A block that is carried and never touched: images, thinking, server tools, anything unknown."""
+    """A block that is carried and never touched: images, thinking, server tools, anything unknown.
+
+    `span` is the place of its JSON value; `None` where nobody noted it.
+    """
 
     kind: str
+    span: Span | None = field(default=None, compare=False)
 
 
 Block = Text | ToolCall | ToolResult | Opaque

@@ -8,7 +8,7 @@ from typing import Literal
 from coldpress.model.conversation import Span
 from coldpress.model.identity import EditKey
 
-Mode = Literal["exact", "lossless", "dedupe", "deterministic", "restore"]
+Mode = Literal["exact", "lossless", "dedupe", "deterministic", "mask", "restore"]
 """`restore` gives an earlier, pressed text back in the place of a client's refusal to read it again."""
 
 
@@ -19,7 +19,8 @@ class Standing:
     `replacement` is `None` where the text was sent exact; then it stays exact. `mode` names what made
     the replacement, joined with `+` where two did (`dedupe+lossless`). `recipe` is JSON text that turns the
     replacement back into the original where the mode is reversible, else empty. `original` is the
-    SHA-256 (hexadecimal) of the original text, empty where nothing was replaced.
+    SHA-256 (hexadecimal) of the original text, empty where nothing was replaced. `saved_tokens` is how many tokens
+    fewer the replacement has, on the scale of `coldpress.measure.tokens`; `None` where they were not counted.
     """
 
     key: EditKey
@@ -27,6 +28,23 @@ class Standing:
     mode: str = "exact"
     original: str = ""
     recipe: str = ""
+    saved_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Decisions taken together, on one request, about texts that a model has seen already.
+
+    They hold in every conversation that contains that request and in no other: a conversation that was forked off
+    before it still has the exact texts in its cached prefix.
+
+    Attributes:
+        after: `Message.chain` (32 bytes) of the last message of the request they were taken on.
+        standings: each with a replacement; it goes before an earlier decision on the same text.
+    """
+
+    after: bytes
+    standings: tuple[Standing, ...]
 
 
 @dataclass(frozen=True, slots=True)

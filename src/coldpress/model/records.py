@@ -21,6 +21,7 @@ Reason = Literal[
     "already_pressed",  # carries our marker, or the client has cut it itself
     "unpaired",  # its call is missing or ambiguous
     "unreadable",  # holds a lone surrogate
+    "aged",  # seen by the model before, and made smaller now
     "drain",  # no new edits while draining
     "observe",  # would have been pressed
     "mode_not_built",  # the rule names a mode that this version does not have
@@ -46,13 +47,84 @@ class Line:
     tokens_after: int | None = None
 
 
+CacheState = Literal["warm", "cold", "unknown"]
+
+CutReason = Literal[
+    "pays",  # applied: what it saves is expected to exceed what it rewrites, and waiting longer would cost more
+    "cold",  # applied: the prefix is paid in full anyway
+    "waiting",  # cutting now beats never cutting; a larger batch or a cold cache is worth waiting for
+    "does_not_pay",  # what it would save is less than what it would rewrite
+    "nothing_aged",  # no result may be made smaller
+    "unpriced",  # no prices for this model
+    "unknown_cache",  # nothing is known of what the provider holds
+    "unknown_usage",  # the provider does not report what it read
+    "unknown_requests",  # no forecast of how many requests are to come
+    "binding_model",  # reasoning that is bound to the text before it stands behind every candidate
+    "stopped",  # the provider dropped reasoning after an edit in this conversation
+    "drain",  # no new edits while draining
+    "observe",  # would have been applied
+    "store_failed",  # the store could not keep it
+]
+"""Why aged results were made smaller on a request, or were not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Belief:
+    """What was believed of the provider's cache when a request was decided on.
+
+    Attributes:
+        state: whether the prefix that was sent last is still held.
+        why: fixed word: `first_request`, `idle`, `model_changed`, `head_changed`, `rewritten`, `not_caching`,
+            `within_lifetime`, `restarted`, `no_reply_yet`.
+        idle_seconds: time since the conversation's last request, `None` where there is none.
+        lifetime_seconds: how long an unused prefix is believed to be held; `None` where nothing is known.
+        read_tokens: tokens of the prompt that are expected to be read; `None` where nothing is known.
+    """
+
+    state: CacheState
+    why: str
+    idle_seconds: float | None = None
+    lifetime_seconds: float | None = None
+    read_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """What was decided about all aged results together: applied, or declined with the reason.
+
+    Attributes:
+        reason: `pays` and `cold` were applied, every other reason was not.
+        candidates: results that could have gone; `applied` of them went.
+        removed_tokens: tokens that the applied (or the best declined) ones free.
+        rewrite_tokens: tokens that are written again because of them and would have been read.
+        requests: expected further requests, this one included; `None` where there is no forecast.
+        net_usd: expected saving over those requests, rewrite and summariser taken off; `None` where unknown.
+        prices: source and date of the prices, empty where there are none.
+        summariser_usd: what summaries cost, spent or to be spent.
+        mark: a cache mark of ours was set before the first edit.
+    """
+
+    reason: CutReason
+    candidates: int = 0
+    applied: int = 0
+    removed_tokens: int = 0
+    rewrite_tokens: int = 0
+    requests: float | None = None
+    net_usd: float | None = None
+    prices: str = ""
+    summariser_usd: float = 0.0
+    mark: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Receipt:
     """One request: what was decided, what was sent, and later what the provider reported.
 
     `reused` counts standing edits applied again, `lines` only what was decided on this request. `notes` are fixed
     words for things worth knowing: `head_changed`, `volatile_head`, `subscription`, `client_compaction`,
-    `store_failed`, `pass_through:REASON`.
+    `store_failed`, `pass_through:REASON`. `harness` is the client's product name (`claude-cli`), as its user agent
+    says. `prompt_tokens` is the prompt as sent and `removed_tokens` what all edits of this request took out of it, both
+    estimated and scaled to the provider's own count; `None` where not counted.
     """
 
     request_id: str
@@ -70,14 +142,84 @@ class Receipt:
     reused: int = 0
     reused_bytes_saved: int = 0
     notes: tuple[str, ...] = ()
+    harness: str | None = None
+    prompt_tokens: int | None = None
+    removed_tokens: int | None = None
+    belief: Belief | None = None
+    cut: Cut | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Miss:
+    """Why the provider says its cache was missed, in its own word, and how many tokens that cost."""
+
+    reason: str
+    tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Money:
+    """A request in US dollars. Counterfactual sums: what the same request would have cost without our edits.
+
+    Attributes:
+        bill_usd: what the reported usage costs; `None` where usage or a rate is unknown (`unpriced` says which).
+        gross_usd: what the removed tokens would have cost, each at the price of the tokens around it.
+        rewrite_usd: what was written again only because an edit changed the prefix, above its price as a read.
+        summariser_usd: what we paid for summaries.
+        prices: source and date of the prices.
+        unpriced: what is missing, in a stable order.
+    """
+
+    bill_usd: float | None = None
+    gross_usd: float | None = None
+    rewrite_usd: float | None = None
+    summariser_usd: float = 0.0
+    prices: str = ""
+    unpriced: tuple[str, ...] = ()
+
+    @property
+    def net_usd(self) -> float | None:
+        """What our edits saved on this request: gross, less rewrite, less summariser; `None` where unknown."""
+        if self.gross_usd is None or self.rewrite_usd is None:
+            return None
+        return self.gross_usd - self.rewrite_usd - self.summariser_usd
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a request ended. `status` is `None` where no answer came; `ended` says how the exchange closed."""
+    """How a request ended. `status` is `None` where no answer came; `ended` says how the exchange closed.
+
+    Attributes:
+        usage: tokens billed at the price of the model that was asked.
+        others: tokens billed at the prices of other models (an advisor's or a fallback's steps), by model.
+        context_tokens: prompt as last shown to the model; not the billed one where a reply took several steps.
+        miss: why the cache was missed, where the provider was asked and said so.
+        transformations: what the provider did to reasoning in the history, one `kind:reason` each.
+        money: the request in dollars, `None` where nobody worked it out.
+        reported_usd: what the provider itself says the reply cost, in US dollars; `None` where it does not say.
+    """
 
     request_id: str
     status: int | None
     ended: Literal["complete", "client_gone", "upstream_failed", "upstream_broken", "error_event"]
     duration_seconds: float
     usage: Usage = field(default_factory=Usage)
+    others: tuple[tuple[str, Usage], ...] = ()
+    context_tokens: int | None = None
+    miss: Miss | None = None
+    transformations: tuple[str, ...] = ()
+    money: Money | None = None
+    reported_usd: float | None = None
+
+    @property
+    def edits_noticed(self) -> bool:
+        """Whether the provider tells that reasoning no longer fits what stands before it, as after an edit of ours.
+
+        It has dropped that reasoning, or let it pass where a stricter account would be refused.
+        """
+        told = (word.partition(":") for word in self.transformations)
+        return any(not reason.startswith(_NOT_OURS) for _, _, reason in told)
+
+
+# Another model, account or user, or a turn that is over: that happens whatever is edited.
+_NOT_OURS = ("model_", "organization_", "end_user_", "turn_boundary")

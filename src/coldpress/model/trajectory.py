@@ -21,6 +21,11 @@ class Turn:
         usage: what the provider reported; a bucket the recording cannot be trusted with is `None`.
         request_id: the provider's name for the request, where recorded.
         tools: names of the tools that the reply called, in order.
+        reported_usd: what the recording says the request cost, by the provider or by the client's own price
+            table; `None` where it says nothing, or zero for want of a price.
+        thinking: whether the client asked for thinking, where the recording says so. `None` where it does not: then
+            what was so before goes on.
+        restarted: whether the client was started anew since the previous reply, as far as the recording shows it.
     """
 
     added: tuple[str, ...]
@@ -31,6 +36,9 @@ class Turn:
     usage: Usage
     request_id: str | None = None
     tools: tuple[str, ...] = ()
+    reported_usd: float | None = None
+    thinking: bool | None = None
+    restarted: bool = False
 
 
 @dataclass(frozen=True, slots=True)

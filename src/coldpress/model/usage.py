@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,3 +34,15 @@ class Usage:
         if self.fresh is None:
             return None
         return self.fresh + (self.read or 0) + (self.write_short or 0) + (self.write_long or 0)
+
+    def plus(self, other: Usage) -> Usage:
+        """Add two replies bucket by bucket; a bucket that only one of them reported is that one's.
+
+        >>> Usage(fresh=1, read=2).plus(Usage(fresh=10, output=5))
+        Usage(fresh=11, read=2, write_short=None, write_long=None, output=5, reasoning=None)
+        """
+        return Usage(*(_sum(getattr(self, f.name), getattr(other, f.name)) for f in fields(self)))
+
+
+def _sum(one: int | None, other: int | None) -> int | None:
+    return other if one is None else one if other is None else one + other

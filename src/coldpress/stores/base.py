@@ -9,16 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import Literal, Protocol
 
-from coldpress.model.edits import Standing
+from coldpress.model.edits import Batch, Standing
 from coldpress.model.errors import ConfigError
 from coldpress.model.identity import EditKey
 from coldpress.model.records import Outcome, Receipt
+from coldpress.model.usage import Usage
+from coldpress.stores.totals import Amount, Totals
 
 MIB = 1 << 20
 DAY_SECONDS = 86_400.0
+MOST_LENGTHS = 5000
 Direction = Literal["request", "reply"]
 
 
@@ -26,9 +29,9 @@ Direction = Literal["request", "reply"]
 class Bounds:
     """How much a store may keep. Bytes are bytes as stored (compressed); days count from the last use.
 
-    An original and a standing edit are *used* when they are stored, found again for a request, or recalled;
-    a ledger entry and a raw event are as old as they are. `tombstones` is how many expired originals are
-    remembered by name.
+    An original, a standing edit and a batch are *used* when they are stored, found again for a request, or recalled;
+    a ledger entry and a raw event are as old as they are. Batches count as standing edits. `tombstones` is how many
+    expired originals are remembered by name.
 
     Raises:
         ConfigError: a bound is negative.
@@ -63,7 +66,11 @@ class LedgerEntry:
 
 @dataclass(frozen=True, slots=True)
 class LineageSummary:
-    """One conversation in the ledger. Times are seconds since the epoch; `pressed` counts new views."""
+    """One conversation, by the entries the ledger still has of it.
+
+    Times are seconds since the epoch. `pressed` counts new views of new results, `aged` of results seen before.
+    `first_at` is that of the conversation itself, whatever has expired.
+    """
 
     lineage: str
     harness_session: str | None
@@ -71,7 +78,10 @@ class LineageSummary:
     last_at: float
     requests: int
     pressed: int
+    aged: int
     reused: int
+    bill: Amount
+    net: Amount
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,101 +96,28 @@ class RawEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class Bucket:
-    """Tokens summed over the `replies` that reported them; other replies are not in the sum."""
-
-    tokens: int = 0
-    replies: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class UsageTotals:
-    """What providers reported.
-
-    `answered` counts replies with a 2xx status. `unknown` counts those of them that did not report their
-    prompt: no bucket holds anything for them, so a total is a total only where `unknown` is 0.
-    """
-
-    answered: int = 0
-    unknown: int = 0
-    fresh: Bucket = field(default_factory=Bucket)
-    read: Bucket = field(default_factory=Bucket)
-    write_short: Bucket = field(default_factory=Bucket)
-    write_long: Bucket = field(default_factory=Bucket)
-    output: Bucket = field(default_factory=Bucket)
-    reasoning: Bucket = field(default_factory=Bucket)
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """What one part of a store holds now: rows, and bytes as the bounds count them."""
-
-    rows: int = 0
-    size_bytes: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Stored:
-    """What a store holds now. `expired` counts remembered tombstones."""
-
-    originals: Kept = field(default_factory=Kept)
-    standings: Kept = field(default_factory=Kept)
-    ledger: Kept = field(default_factory=Kept)
-    raw: Kept = field(default_factory=Kept)
-    expired: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Views:
-    """Texts for which a view was made, with their UTF-8 bytes and estimated tokens before and after.
-
-    `uncounted` of them have no token estimate and are in neither token sum.
-    """
-
-    count: int = 0
-    bytes_before: int = 0
-    bytes_after: int = 0
-    tokens_before: int = 0
-    tokens_after: int = 0
-    uncounted: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Totals:
-    """Sums over the ledger as it stands: entries that have expired are in none of them.
+class Trace:
+    """What the ledger knows of a conversation after its newest request, whatever was done with that one.
 
     Attributes:
-        since: time of the oldest receipt, `None` where there is none.
-        requests: receipts; `operations` splits them.
-        transformations: new views that were made and sent.
-        restorations: refusals to read again that were answered with the exact text.
-        reuses: standing edits that were sent again on later requests, one per edit and request.
-        would_press: views that were made and not sent, because the gateway only observes.
-        body_bytes: bytes of all request bodies as clients sent them; `sent_bytes` as they went upstream.
-        ended: outcomes by how the exchange closed; requests still running are in none.
-        unrecorded: ledger rows and raw events this process could not store since it started.
+        first_at: when its first request was received, `last_at` its newest, in seconds since the epoch.
+        provider: of the newest request; `model` and `prompt_tokens` (as sent, estimated) likewise.
+        requests: so far, those whose receipts have expired included.
+        last_usage: what the newest reply reported, without a single bucket where it reported nothing; `None` where
+            no outcome of that request is known.
+        context_tokens: of the newest reply, see `Outcome.context_tokens`.
+        transformations_seen: whether any reply so far told of reasoning dropped after an edit.
     """
 
-    since: float | None = None
-    requests: int = 0
-    lineages: int = 0
-    operations: tuple[tuple[str, int], ...] = ()
-    transformations: Views = field(default_factory=Views)
-    restorations: int = 0
-    reuses: int = 0
-    reused_bytes_saved: int = 0
-    would_press: Views = field(default_factory=Views)
-    body_bytes: int = 0
-    sent_bytes: int = 0
-    ended: tuple[tuple[str, int], ...] = ()
-    usage: UsageTotals = field(default_factory=UsageTotals)
-    stored: Stored = field(default_factory=Stored)
-    unrecorded: int = 0
-
-    @property
-    def applications(self) -> int:
-        """Texts that went upstream in another form than the client's: each once per request."""
-        return self.transformations.count + self.restorations + self.reuses
+    first_at: float
+    last_at: float
+    provider: str
+    model: str | None
+    requests: int
+    prompt_tokens: int | None = None
+    last_usage: Usage | None = None
+    context_tokens: int | None = None
+    transformations_seen: bool = False
 
 
 class Store(Protocol):
@@ -193,22 +130,39 @@ class Store(Protocol):
         """
         ...
 
-    def durable(self, keys: Sequence[EditKey]) -> Future[None]:
-        """Wait for decisions that `standing` found: done when all of them are on disk.
+    def batches(self, chains: Sequence[bytes]) -> dict[bytes, Batch]:
+        """Find the batches that were decided at these messages (`Message.chain`); others are left out.
+
+        Batches that are queued and not yet durable are found too: ask `durable` before you send one.
+        """
+        ...
+
+    def durable(self, keys: Sequence[EditKey], batches: Sequence[bytes] = ()) -> Future[None]:
+        """Wait for decisions that `standing` and `batches` found: done when all of them are on disk.
+
+        Counts as a use of all of them.
+
+        Args:
+            keys: of standing edits.
+            batches: `Batch.after` of batches.
 
         Fails with `StoreError` where one could not be stored: what it replaces must then be sent exact.
         """
         ...
 
     def put(
-        self, originals: Sequence[tuple[str, str]], standings: Sequence[Standing], receipt: Receipt | None
+        self,
+        originals: Sequence[tuple[str, str]],
+        standings: Sequence[Standing],
+        receipt: Receipt | None,
+        batch: Batch | None = None,
     ) -> Future[None]:
-        """Keep originals (SHA-256 in hexadecimal, text), decisions and a receipt, all or none.
+        """Keep originals (SHA-256 in hexadecimal, text), decisions, a batch and a receipt, all or none.
 
-        The first decision for a key stays: a later one is dropped in silence, and `standing` tells which one
-        holds. The future is done when everything is durable, fails with `StoreError` where it is not, and
-        cannot be cancelled. What replaces no text, receipts and decisions to stay exact, may wait a little for
-        company (a quarter of a second).
+        The first decision for a key and the first batch at a message stay: a later one is dropped in silence, and
+        `standing` and `batches` tell which one holds. The future is done when everything is durable, fails with
+        `StoreError` where it is not, and cannot be cancelled. What replaces no text, receipts and decisions to stay
+        exact, may wait a little for company (a quarter of a second).
         """
         ...
 
@@ -255,8 +209,23 @@ class Store(Protocol):
         """List the conversations in the ledger, the most recently active first."""
         ...
 
+    def trace(self, lineage: str) -> Trace | None:
+        """Say where a conversation stands, as far as is stored; `None` where its entries are unknown or expired.
+
+        What is queued is not in it yet.
+        """
+        ...
+
+    def session_lengths(self, *, harness: str | None, now: float, quiet_seconds: float) -> tuple[tuple[int, bool], ...]:
+        """Say how many requests each conversation has had, and whether it has ended, the most recent first.
+
+        It has ended where its newest request is more than `quiet_seconds` before `now`. The most recent 5,000
+        conversations of one harness, or of all where that is `None`.
+        """
+        ...
+
     def totals(self) -> Totals:
-        """Sum the ledger up."""
+        """Sum up everything that was ever stored."""
         ...
 
     def sweep(self, now: float) -> None:

@@ -8,9 +8,9 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from coldpress.model.edits import Standing
+from coldpress.model.edits import Batch, Standing
 from coldpress.model.errors import StoreError
 from coldpress.model.identity import EditKey
 from coldpress.model.records import Outcome, Receipt
@@ -20,17 +20,19 @@ from coldpress.stores.base import (
     DEFAULT_BOUNDS,
     Bounds,
     Direction,
-    Kept,
     LedgerEntry,
     LineageSummary,
     RawEvent,
-    Stored,
-    Totals,
+    Trace,
 )
+from coldpress.stores.batches import originals_of
 from coldpress.stores.headers import without_secrets
+from coldpress.stores.memory_decisions import MemoryDecisions
 from coldpress.stores.memory_ledger import ROW_BYTES, MemoryLedger
 from coldpress.stores.originals import decoded, encoded, missing_original, tool_of
 from coldpress.stores.packing import pack, unpack
+from coldpress.stores.tally import check_receipt
+from coldpress.stores.totals import Kept, Stored, Totals
 
 SWEEP_SHARE = 16
 
@@ -41,20 +43,6 @@ class _Original:
     text_bytes: int
     tool: str
     last_used: float
-
-
-@dataclass(slots=True)
-class _Message:
-    """The decisions for the texts of one message."""
-
-    last_used: float
-    standings: dict[EditKey, Standing] = field(default_factory=dict)
-
-    @property
-    def size(self) -> int:
-        return sum(
-            ROW_BYTES + len((s.replacement or "").encode()) + len(s.recipe.encode()) for s in self.standings.values()
-        )
 
 
 class MemoryStore:
@@ -81,7 +69,7 @@ class MemoryStore:
         self._closed = False
         self._originals: dict[str, _Original] = {}
         self._tombstones: dict[str, Tombstone] = {}
-        self._messages: dict[bytes, _Message] = {}
+        self._decisions = MemoryDecisions()
         self._ledger = MemoryLedger()
         self._events: list[tuple[RawEvent, bytes]] = []
         self._bodies: dict[bytes, bytes] = {}
@@ -97,32 +85,40 @@ class MemoryStore:
 
     def standing(self, keys: Sequence[EditKey]) -> dict[EditKey, Standing]:
         """See `Store.standing`."""
-        found: dict[EditKey, Standing] = {}
         with self._lock:
             self._require_open()
             now = self._clock()
-            for key in keys:
-                message = self._messages.get(key.chain)
-                standing = message.standings.get(key) if message else None
-                if message is None or standing is None:
-                    continue
-                found[key] = standing
-                message.last_used = max(message.last_used, now)
+            found = self._decisions.standing(keys, now)
+            for standing in found.values():
                 self._use(standing.original, now)
         return found
 
-    def durable(self, keys: Sequence[EditKey]) -> Future[None]:
+    def batches(self, chains: Sequence[bytes]) -> dict[bytes, Batch]:
+        """See `Store.batches`."""
+        with self._lock:
+            self._require_open()
+            now = self._clock()
+            found = self._decisions.batches(chains, now)
+            for sha in {sha for batch in found.values() for sha in originals_of(batch)}:
+                self._use(sha, now)
+        return found
+
+    def durable(self, keys: Sequence[EditKey], batches: Sequence[bytes] = ()) -> Future[None]:
         """See `Store.durable`; here nothing outlives the process, so this is done at once."""
-        lost = len(set(keys)) - len(self.standing(keys))
+        lost = len(set(keys)) - len(self.standing(keys)) + len(set(batches)) - len(self.batches(batches))
         return _done(StoreError(f"{lost} standing edits are not stored: send the text exact") if lost else None)
 
     def put(
-        self, originals: Sequence[tuple[str, str]], standings: Sequence[Standing], receipt: Receipt | None
+        self,
+        originals: Sequence[tuple[str, str]],
+        standings: Sequence[Standing],
+        receipt: Receipt | None,
+        batch: Batch | None = None,
     ) -> Future[None]:
         """See `Store.put`."""
         try:
             with self._lock:
-                self._put(originals, standings, receipt)
+                self._put(originals, standings, receipt, batch)
         except StoreError as error:
             with self._lock:
                 self._unrecorded += receipt is not None
@@ -130,22 +126,23 @@ class MemoryStore:
         return _done(None)
 
     def _put(
-        self, originals: Sequence[tuple[str, str]], standings: Sequence[Standing], receipt: Receipt | None
+        self,
+        originals: Sequence[tuple[str, str]],
+        standings: Sequence[Standing],
+        receipt: Receipt | None,
+        batch: Batch | None,
     ) -> None:
         self._require_open()
         now = self._clock()
         data = {sha: encoded(sha, text)[1] for sha, text in originals}
-        for standing in standings:
+        for standing in (*standings, *(batch.standings if batch else ())):
             if standing.original and standing.original not in data and standing.original not in self._originals:
                 raise missing_original(standing)
+        if receipt is not None:
+            check_receipt(receipt)
+        self._since_sweep += self._decisions.add(standings, batch, now)
         for sha, text in data.items():
             self._keep_original(sha, text, receipt, now)
-        for standing in standings:
-            message = self._messages.setdefault(standing.key.chain, _Message(now))
-            message.last_used = max(message.last_used, now)
-            before = message.size
-            message.standings.setdefault(standing.key, standing)
-            self._grow("standings", message.size - before)
         if receipt is not None:
             self._since_sweep += self._ledger.add_receipt(receipt)
         self._sweep_when_due()
@@ -224,6 +221,18 @@ class MemoryStore:
             self._require_open()
             return self._ledger.lineages(limit=limit)
 
+    def trace(self, lineage: str) -> Trace | None:
+        """See `Store.trace`."""
+        with self._lock:
+            self._require_open()
+            return self._ledger.trace(lineage)
+
+    def session_lengths(self, *, harness: str | None, now: float, quiet_seconds: float) -> tuple[tuple[int, bool], ...]:
+        """See `Store.session_lengths`."""
+        with self._lock:
+            self._require_open()
+            return self._ledger.session_lengths(harness=harness, ended_before=now - quiet_seconds)
+
     def totals(self) -> Totals:
         """See `Store.totals`."""
         with self._lock:
@@ -233,7 +242,7 @@ class MemoryStore:
     def _stored(self) -> Stored:
         return Stored(
             originals=Kept(len(self._originals), self._sizes["originals"]),
-            standings=Kept(sum(len(m.standings) for m in self._messages.values()), self._sizes["standings"]),
+            standings=self._decisions.kept,
             ledger=Kept(self._ledger.rows, self._ledger.size_bytes),
             raw=Kept(len(self._events) + len(self._bodies), self._sizes["raw"]),
             expired=len(self._tombstones),
@@ -245,7 +254,7 @@ class MemoryStore:
             self._require_open()
             self._since_sweep = 0
             self._sweep_originals(now)
-            self._sweep_standings(now)
+            self._decisions.sweep(now, self._bounds)
             self._ledger.sweep(now, self._bounds)
             self._sweep_raw(now)
 
@@ -259,14 +268,6 @@ class MemoryStore:
             self._tombstones[sha] = Tombstone(sha, now, original.tool, original.text_bytes)
         for sha in list(self._tombstones)[: max(0, len(self._tombstones) - self._bounds.tombstones)]:
             del self._tombstones[sha]
-
-    def _sweep_standings(self, now: float) -> None:
-        cutoff = now - self._bounds.standings_days * DAY_SECONDS
-        for chain, message in sorted(self._messages.items(), key=lambda item: (item[1].last_used, item[0])):
-            if message.last_used >= cutoff and self._sizes["standings"] <= self._bounds.standings_bytes:
-                break
-            del self._messages[chain]
-            self._sizes["standings"] -= message.size
 
     def _sweep_raw(self, now: float) -> None:
         cutoff = now - self._bounds.raw_days * DAY_SECONDS

@@ -4,15 +4,28 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import msgspec
 
 from coldpress.model.records import Outcome, Receipt
-from coldpress.stores.base import DAY_SECONDS, Bounds, LedgerEntry, LineageSummary, Stored, Totals
-from coldpress.stores.tally import Tally, add_usage, add_views, tokens_of
+from coldpress.stores.base import DAY_SECONDS, MOST_LENGTHS, Bounds, LedgerEntry, LineageSummary, Trace
+from coldpress.stores.tally import FIGURES, Tally, amount, answered, nano_usd_of, outcome_sums, receipt_sums, totals_of
+from coldpress.stores.totals import Amount, Stored, Totals
 
 # What an entry takes beside its texts, for the bounds.
 ROW_BYTES = 200
+
+
+@dataclass(slots=True)
+class _Lineage:
+    """A conversation, whatever of its receipts has expired."""
+
+    first_at: float
+    last_at: float
+    harness: str | None = None
+    requests: int = 0
+    edits_noticed: bool = False
 
 
 class MemoryLedger:
@@ -21,6 +34,9 @@ class MemoryLedger:
     def __init__(self) -> None:
         self._receipts: dict[str, tuple[Receipt, int]] = {}
         self._outcomes: dict[str, tuple[Outcome, float]] = {}
+        self._lineages: dict[str, _Lineage] = {}
+        self._sums: Counter[str] = Counter()
+        self._since: float | None = None
         self.size_bytes = 0
 
     @property
@@ -35,19 +51,39 @@ class MemoryLedger:
         size = ROW_BYTES + len(msgspec.json.encode(receipt))
         self._receipts[receipt.request_id] = (receipt, size)
         self.size_bytes += size
+        self._sums.update(receipt_sums(receipt, Tally.of(receipt)))
+        self._since = receipt.received_at if self._since is None else min(self._since, receipt.received_at)
+        if receipt.lineage:
+            self._extend_lineage(receipt)
         return size
+
+    def _extend_lineage(self, receipt: Receipt) -> None:
+        at = receipt.received_at
+        lineage = self._lineages.get(receipt.lineage)
+        if lineage is None:
+            lineage = self._lineages[receipt.lineage] = _Lineage(at, at)
+            self._sums["lineages"] += 1
+        lineage.first_at, lineage.last_at = min(lineage.first_at, at), max(lineage.last_at, at)
+        lineage.harness = receipt.harness if receipt.harness is not None else lineage.harness
+        lineage.requests += 1
+        outcome = self._outcomes.get(receipt.request_id)
+        lineage.edits_noticed |= outcome is not None and outcome[0].edits_noticed
 
     def add_outcome(self, outcome: Outcome, now: float) -> int:
         """Keep an outcome, the first of a request; return the bytes added.
 
         Raises:
-            StoreError: a count that no reply can hold.
+            StoreError: a count or an amount that no reply can hold.
         """
-        tokens_of(outcome)
+        sums = outcome_sums(outcome)
         if outcome.request_id in self._outcomes:
             return 0
         self._outcomes[outcome.request_id] = (outcome, now)
         self.size_bytes += ROW_BYTES
+        self._sums.update(sums)
+        found = self._receipts.get(outcome.request_id)
+        if outcome.edits_noticed and found is not None and found[0].lineage:
+            self._lineages[found[0].lineage].edits_noticed = True
         return ROW_BYTES
 
     def entry(self, request_id: str) -> LedgerEntry | None:
@@ -71,45 +107,57 @@ class MemoryLedger:
 
     def lineages(self, *, limit: int) -> list[LineageSummary]:
         """Conversations, the most recently active first."""
-        groups: dict[str, list[Receipt]] = {}
+        newest = sorted(self._lineages.items(), key=lambda item: (-item[1].last_at, item[0]))[: max(0, limit)]
+        groups: dict[str, list[Receipt]] = {name: [] for name, _ in newest}
         for receipt, _ in self._receipts.values():
-            groups.setdefault(receipt.lineage, []).append(receipt)
-        summaries = [
-            LineageSummary(
-                lineage,
-                max((r.harness_session for r in group if r.harness_session is not None), default=None),
-                min(r.received_at for r in group),
-                max(r.received_at for r in group),
-                len(group),
-                sum(Tally.of(r).pressed.count for r in group),
-                sum(r.reused for r in group),
-            )
-            for lineage, group in groups.items()
-        ]
-        return sorted(summaries, key=lambda s: (-s.last_at, s.lineage))[: max(0, limit)]
+            if receipt.lineage in groups:
+                groups[receipt.lineage].append(receipt)
+        return [self._summary(name, lineage, groups[name]) for name, lineage in newest]
+
+    def _summary(self, name: str, lineage: _Lineage, receipts: list[Receipt]) -> LineageSummary:
+        tallies = [Tally.of(receipt) for receipt in receipts]
+        outcomes = [self._outcomes[r.request_id][0] for r in receipts if r.request_id in self._outcomes]
+        return LineageSummary(
+            lineage=name,
+            harness_session=max((r.harness_session for r in receipts if r.harness_session is not None), default=None),
+            first_at=lineage.first_at,
+            last_at=lineage.last_at,
+            requests=lineage.requests,
+            pressed=sum(tally.pressed.count for tally in tallies),
+            aged=sum(tally.aged.count for tally in tallies),
+            reused=sum(receipt.reused for receipt in receipts),
+            bill=_amount(outcomes, "bill"),
+            net=_amount(outcomes, "net"),
+        )
+
+    def trace(self, lineage: str) -> Trace | None:
+        """Where a conversation stands."""
+        known = self._lineages.get(lineage)
+        newest = self.entries(limit=1, lineage=lineage, before=None)
+        if known is None or not newest:
+            return None
+        receipt, outcome = newest[0].receipt, newest[0].outcome
+        return Trace(
+            first_at=known.first_at,
+            last_at=known.last_at,
+            provider=receipt.provider,
+            model=receipt.model,
+            requests=known.requests,
+            prompt_tokens=receipt.prompt_tokens,
+            last_usage=outcome.usage if outcome else None,
+            context_tokens=outcome.context_tokens if outcome else None,
+            transformations_seen=known.edits_noticed,
+        )
+
+    def session_lengths(self, *, harness: str | None, ended_before: float) -> tuple[tuple[int, bool], ...]:
+        """Requests of each conversation, and whether its last one is older than a time."""
+        fitting = [(n, one) for n, one in self._lineages.items() if harness is None or one.harness == harness]
+        fitting.sort(key=lambda item: (-item[1].last_at, item[0]))
+        return tuple((one.requests, one.last_at < ended_before) for _, one in fitting[:MOST_LENGTHS])
 
     def totals(self, stored: Stored, *, unrecorded: int) -> Totals:
-        """Sums over the ledger."""
-        receipts = [receipt for receipt, _ in self._receipts.values()]
-        outcomes = [outcome for outcome, _ in self._outcomes.values()]
-        tallies = [Tally.of(receipt) for receipt in receipts]
-        return Totals(
-            since=min((receipt.received_at for receipt in receipts), default=None),
-            requests=len(receipts),
-            lineages=len({receipt.lineage for receipt in receipts}),
-            operations=_counts(receipt.operation for receipt in receipts),
-            transformations=add_views(tally.pressed for tally in tallies),
-            restorations=sum(tally.restored for tally in tallies),
-            reuses=sum(receipt.reused for receipt in receipts),
-            reused_bytes_saved=sum(receipt.reused_bytes_saved for receipt in receipts),
-            would_press=add_views(tally.observed for tally in tallies),
-            body_bytes=sum(receipt.body_bytes for receipt in receipts),
-            sent_bytes=sum(receipt.sent_bytes for receipt in receipts),
-            ended=_counts(outcome.ended for outcome in outcomes),
-            usage=add_usage(outcomes),
-            stored=stored,
-            unrecorded=unrecorded,
-        )
+        """The sums of all that was ever added."""
+        return totals_of(self._sums, since=self._since, stored=stored, unrecorded=unrecorded)
 
     def sweep(self, now: float, bounds: Bounds) -> None:
         """Remove the oldest receipts with their outcomes, and old outcomes whose receipt never came."""
@@ -125,7 +173,12 @@ class MemoryLedger:
             if request_id not in self._receipts:
                 del self._outcomes[request_id]
                 self.size_bytes -= ROW_BYTES
+        left = {receipt.lineage for receipt, _ in self._receipts.values()}
+        self._lineages = {name: lineage for name, lineage in self._lineages.items() if name in left}
 
 
-def _counts(words: Iterable[str]) -> tuple[tuple[str, int], ...]:
-    return tuple(sorted(Counter(words).items()))
+def _amount(outcomes: Iterable[Outcome], figure: str) -> Amount:
+    place = FIGURES.index(figure)
+    amounts = [(nano_usd_of(outcome)[place], answered(outcome)) for outcome in outcomes]
+    known = [nano for nano, _ in amounts if nano is not None]
+    return amount(sum(known), replies=len(known), unpriced=sum(nano is None and good for nano, good in amounts))

@@ -9,28 +9,31 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import msgspec
 
+import coldpress.stores.sqlite_ledger_reads as ledger
 import coldpress.stores.sqlite_reads as reads
-from coldpress.model.edits import Standing
+from coldpress.model.edits import Batch, Standing
 from coldpress.model.errors import StoreError
 from coldpress.model.identity import EditKey
 from coldpress.model.records import Outcome, Receipt
 from coldpress.stores.addresses import choose, normal, span
-from coldpress.stores.base import DEFAULT_BOUNDS, MIB, Bounds, Direction, LedgerEntry, LineageSummary, RawEvent, Totals
+from coldpress.stores.base import DEFAULT_BOUNDS, MIB, Bounds, Direction, LedgerEntry, LineageSummary, RawEvent, Trace
+from coldpress.stores.batches import originals_of
 from coldpress.stores.headers import without_secrets
 from coldpress.stores.queued import Queued
-from coldpress.stores.recent import TOUCH_SECONDS, RecentStandings
+from coldpress.stores.recent import TOUCH_SECONDS, recent_batches, recent_standings
 from coldpress.stores.sqlite_jobs import EventJob, FlushJob, OutcomeJob, TouchJob
 from coldpress.stores.sqlite_pool import ReadPool
 from coldpress.stores.sqlite_put import PutJob
 from coldpress.stores.sqlite_schema import open_file
 from coldpress.stores.sqlite_writer import LINGER_SECONDS, Writer
+from coldpress.stores.totals import Totals
 
 
 class SqliteStore:
@@ -58,7 +61,7 @@ class SqliteStore:
             bounds: how much is kept.
             raw_log: whether `log_event` keeps anything.
             must_exist: refuse to make a new file, for a reader who would find nothing in it.
-            cache_bytes: memory for recently used standing edits.
+            cache_bytes: memory for recently used standing edits, and as much again for batches.
             queue_bytes: memory for what waits to be written; what does not fit is refused.
             busy_seconds: how long to wait for another process that writes.
             linger_seconds: how long rows that nobody waits for may wait for others to share a commit.
@@ -79,7 +82,8 @@ class SqliteStore:
         self._path = path
         self._raw_log = raw_log
         self._clock = clock
-        self._recent = RecentStandings(cache_bytes)
+        self._recent = recent_standings(cache_bytes)
+        self._recent_batches = recent_batches(cache_bytes)
         self._queued = Queued()
         self._pool = ReadPool(path, busy_seconds=busy_seconds)
         self._unrecorded = 0
@@ -92,7 +96,7 @@ class SqliteStore:
             queue_bytes=queue_bytes,
             linger_seconds=linger_seconds,
             on_commit=on_commit,
-            on_swept=self._recent.forget,
+            on_swept=self._forget,
         )
         self._writer.start()
 
@@ -114,44 +118,77 @@ class SqliteStore:
             wanted = set(hits.missing)
             with self._reading(self._pool.single_read) as connection:
                 rows = reads.standings(connection, dict.fromkeys(key.chain for key in hits.missing))
-            self._recent.add([standing for standing, _ in rows], used=now)
+            self._recent.add([(standing.key, standing) for standing, _ in rows], used=now)
             # The file was first, whatever is queued.
             found |= {standing.key: standing for standing, _ in rows if standing.key in wanted}
             stale += [standing for standing, used in rows if now - used > TOUCH_SECONDS]
         if stale:
-            self._writer.submit(TouchJob(stale, (), now))
+            originals = frozenset(standing.original for standing in stale if standing.original)
+            self._writer.submit(TouchJob(frozenset(standing.key.chain for standing in stale), originals, now))
         return found
 
-    def durable(self, keys: Sequence[EditKey]) -> Future[None]:
+    def batches(self, chains: Sequence[bytes]) -> dict[bytes, Batch]:
+        """See `Store.batches`."""
+        now = self._clock()
+        hits = self._recent_batches.look_up(chains, now=now)
+        stale = list(hits.stale)
+        found = dict(hits.found)
+        if hits.missing:
+            # Nothing is remembered of a message without a batch: another process may decide one at any time.
+            found |= self._queued.batches(hits.missing)
+            with self._reading(self._pool.single_read) as connection:
+                rows = reads.batches(connection, dict.fromkeys(hits.missing))
+            self._recent_batches.add([(batch.after, batch) for batch, _ in rows], used=now)
+            found |= {batch.after: batch for batch, _ in rows}
+            stale += [batch for batch, used in rows if now - used > TOUCH_SECONDS]
+        if stale:
+            originals = frozenset().union(*map(originals_of, stale))
+            self._writer.submit(TouchJob(frozenset(batch.after for batch in stale), originals, now))
+        return found
+
+    def durable(self, keys: Sequence[EditKey], batches: Sequence[bytes] = ()) -> Future[None]:
         """See `Store.durable`."""
-        waiting = self._queued.waiting(keys)
+        waiting = self._queued.waiting(keys, batches)
         missing = [key for key in keys if key not in waiting.keys]
-        if missing and (lost := set(missing).difference(self.standing(missing))):
+        absent = [after for after in batches if after not in waiting.batches]
+        lost = len(set(missing).difference(self.standing(missing))) if missing else 0
+        lost += len(set(absent).difference(self.batches(absent))) if absent else 0
+        if lost:
             future: Future[None] = Future()
             future.set_exception(
-                StoreError(f"store {self._path}: {len(lost)} standing edits could not be stored: send the text exact")
+                StoreError(f"store {self._path}: {lost} standing edits could not be stored: send the text exact")
             )
             return future
         return waiting.all_done()
 
     def put(
-        self, originals: Sequence[tuple[str, str]], standings: Sequence[Standing], receipt: Receipt | None
+        self,
+        originals: Sequence[tuple[str, str]],
+        standings: Sequence[Standing],
+        receipt: Receipt | None,
+        batch: Batch | None = None,
     ) -> Future[None]:
         """See `Store.put`."""
         future: Future[None] = Future()
         future.set_running_or_notify_cancel()
-        job = PutJob(tuple(originals), tuple(standings), receipt, self._clock(), self._settled, future)
-        self._queued.add(job.originals, job.standings, future)
+        job = PutJob(tuple(originals), tuple(standings), receipt, batch, self._clock(), self._settled, future)
+        self._queued.add(job.originals, job.standings, job.batch, future)
         self._writer.submit(job)
         return future
 
     def _settled(self, job: PutJob, error: StoreError | None) -> None:
         # Remembered before it leaves the queue, so that a reader always finds it in one of the two.
         if error is None:
-            self._recent.add(job.kept, used=job.now)
+            self._recent.add([(standing.key, standing) for standing in job.kept], used=job.now)
+            if job.kept_batch is not None:
+                self._recent_batches.add([(job.kept_batch.after, job.kept_batch)], used=job.now)
         elif job.receipt is not None:
             self._lost()
-        self._queued.remove(job.originals, job.standings, job.future)
+        self._queued.remove(job.originals, job.standings, job.batch, job.future)
+
+    def _forget(self, chains: Set[bytes]) -> None:
+        self._recent.forget(chains)
+        self._recent_batches.forget(chains)
 
     def add_outcome(self, outcome: Outcome) -> None:
         """See `Store.add_outcome`."""
@@ -182,28 +219,38 @@ class SqliteStore:
             text, used = reads.original(connection, name)
         now = self._clock()
         if now - used > TOUCH_SECONDS:
-            self._writer.submit(TouchJob((), (name,), now))
+            self._writer.submit(TouchJob(frozenset(), frozenset({name}), now))
         return text
 
     def receipts(self, *, limit: int, lineage: str | None, before: float | None) -> list[LedgerEntry]:
         """See `Store.receipts`."""
         with self._reading() as connection:
-            return reads.entries(connection, limit=limit, lineage=lineage, before=before)
+            return ledger.entries(connection, limit=limit, lineage=lineage, before=before)
 
     def receipt(self, request_id: str) -> LedgerEntry | None:
         """See `Store.receipt`."""
         with self._reading() as connection:
-            return reads.entry(connection, request_id)
+            return ledger.entry(connection, request_id)
 
     def lineages(self, *, limit: int) -> list[LineageSummary]:
         """See `Store.lineages`."""
         with self._reading() as connection:
-            return reads.lineages(connection, limit=limit)
+            return ledger.lineages(connection, limit=limit)
+
+    def trace(self, lineage: str) -> Trace | None:
+        """See `Store.trace`."""
+        with self._reading(self._pool.single_read) as connection:
+            return ledger.trace(connection, lineage)
+
+    def session_lengths(self, *, harness: str | None, now: float, quiet_seconds: float) -> tuple[tuple[int, bool], ...]:
+        """See `Store.session_lengths`."""
+        with self._reading(self._pool.single_read) as connection:
+            return ledger.session_lengths(connection, harness=harness, ended_before=now - quiet_seconds)
 
     def totals(self) -> Totals:
         """See `Store.totals`."""
         with self._reading() as connection:
-            return reads.totals(connection, unrecorded=self._unrecorded)
+            return ledger.totals(connection, unrecorded=self._unrecorded)
 
     def sweep(self, now: float) -> None:
         """See `Store.sweep`."""

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import msgspec
 
-from coldpress.model.edits import Standing
 from coldpress.model.errors import StoreError
 from coldpress.model.records import Outcome
 from coldpress.stores.base import RawEvent
 from coldpress.stores.packing import pack
-from coldpress.stores.tally import tokens_of
+from coldpress.stores.sqlite_ledger import write_outcome
+from coldpress.stores.tally import outcome_sums
 
 # What a row takes beside its texts: columns, indexes, page slack.
-OUTCOME_ROW_BYTES = 150
 EVENT_ROW_BYTES = 150
 
 
@@ -42,6 +41,11 @@ class Job:
         """Write inside a transaction; return the bytes added, as bounds count them."""
         return 0
 
+    @property
+    def sums(self) -> Mapping[str, int]:
+        """What the last `write` adds to the sums; the writer adds up all jobs of a transaction first."""
+        return {}
+
     def settle(self, error: StoreError | None) -> None:
         """Hear that it is durable, or why it is not."""
 
@@ -53,27 +57,23 @@ class OutcomeJob(Job):
     outcome: Outcome
     now: float
     lost: Callable[[], None]
+    _added: dict[str, int] = field(default_factory=dict)
+    _first: bool = False
 
     def check(self) -> None:
-        """Refuse counts that no reply can hold."""
-        tokens_of(self.outcome)
+        """Refuse counts and amounts that no reply can hold."""
+        self._added = outcome_sums(self.outcome)
 
     def write(self, connection: sqlite3.Connection) -> int:
         """Write it; the first outcome of a request stays."""
-        outcome = self.outcome
-        row = connection.execute(
-            "INSERT OR IGNORE INTO outcomes VALUES(NULL,?,?,?,?,?,?,?,?,?,?,?,?)",
-            (
-                outcome.request_id,
-                self.now,
-                outcome.status,
-                outcome.ended,
-                outcome.duration_seconds,
-                *tokens_of(outcome),
-                OUTCOME_ROW_BYTES,
-            ),
-        )
-        return OUTCOME_ROW_BYTES if row.rowcount else 0
+        added = write_outcome(connection, self.outcome, self.now)
+        self._first = added > 0
+        return added
+
+    @property
+    def sums(self) -> Mapping[str, int]:
+        """Nothing where another outcome was there first."""
+        return self._added if self._first else {}
 
     def settle(self, error: StoreError | None) -> None:
         """Count what is lost."""
@@ -120,28 +120,26 @@ class EventJob(Job):
 
 @dataclass(slots=True, eq=False)
 class TouchJob(Job):
-    """Note that decisions and their originals are in use. Losing it costs nothing but an earlier expiry."""
+    """Note that messages' decisions and originals are in use. Losing it costs nothing but an earlier expiry."""
 
-    standings: Sequence[Standing]
-    shas: Sequence[str]
+    chains: frozenset[bytes]
+    shas: frozenset[str]
     now: float
 
     @property
     def queued_bytes(self) -> int:
         """Memory it holds while it waits."""
-        return 200 * (len(self.standings) + len(self.shas))
+        return 200 * (len(self.chains) + len(self.shas))
 
     def write(self, connection: sqlite3.Connection) -> int:
         """Move the last use on."""
-        chains = {standing.key.chain for standing in self.standings}
-        originals = {standing.original for standing in self.standings if standing.original} | set(self.shas)
         connection.executemany(
             "UPDATE chains SET last_used = max(last_used, ?) WHERE chain = ?",
-            [(self.now, chain) for chain in sorted(chains)],
+            [(self.now, chain) for chain in sorted(self.chains)],
         )
         connection.executemany(
             "UPDATE originals SET last_used = max(last_used, ?) WHERE sha = ?",
-            [(self.now, bytes.fromhex(sha)) for sha in sorted(originals)],
+            [(self.now, bytes.fromhex(sha)) for sha in sorted(self.shas)],
         )
         return 0
 

@@ -10,83 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from coldpress.model.errors import StoreError
+from coldpress.stores.sqlite_versions import MIGRATIONS
 
 APPLICATION_ID = 0x434F4C44  # "COLD": tells our file from another program's
 PAGE_CACHE_KIB = 8192
 WAL_LIMIT_BYTES = 16 << 20
-
-# Counting by trigger cannot drift, also where two processes write.
-_COUNT = """
-CREATE TRIGGER {table}_{event} AFTER {event} ON {table} BEGIN
-  UPDATE sizes SET row_count = row_count {sign} 1, bytes = bytes {sign} {row}.size WHERE part = '{part}';
-END
-"""
-
-
-def _counted(table: str, part: str) -> tuple[str, ...]:
-    return (
-        _COUNT.format(table=table, event="insert", sign="+", row="new", part=part),
-        _COUNT.format(table=table, event="delete", sign="-", row="old", part=part),
-    )
-
-
-_VERSION_1 = (
-    "CREATE TABLE sizes(part TEXT PRIMARY KEY, row_count INTEGER NOT NULL, bytes INTEGER NOT NULL) WITHOUT ROWID",
-    "INSERT INTO sizes VALUES('originals',0,0),('standings',0,0),('ledger',0,0),('raw',0,0),('tombstones',0,0)",
-    # The text stands apart, so that noting a use does not rewrite it.
-    """CREATE TABLE originals(
-         id INTEGER PRIMARY KEY, sha BLOB NOT NULL UNIQUE, text_bytes INTEGER NOT NULL, size INTEGER NOT NULL,
-         tool TEXT NOT NULL, last_used REAL NOT NULL)""",
-    "CREATE TABLE original_texts(id INTEGER PRIMARY KEY, packed BLOB NOT NULL)",
-    "CREATE INDEX originals_by_use ON originals(last_used, id)",
-    """CREATE TABLE tombstones(
-         sha BLOB PRIMARY KEY, expired_at REAL NOT NULL, tool TEXT NOT NULL, text_bytes INTEGER NOT NULL,
-         size INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID""",
-    "CREATE INDEX tombstones_by_age ON tombstones(expired_at)",
-    # A use is noted for the message, not for each of its texts.
-    "CREATE TABLE chains(chain BLOB PRIMARY KEY, last_used REAL NOT NULL) WITHOUT ROWID",
-    "CREATE INDEX chains_by_use ON chains(last_used)",
-    """CREATE TABLE standings(
-         id INTEGER PRIMARY KEY, chain BLOB NOT NULL, block INTEGER NOT NULL, part INTEGER NOT NULL,
-         mode TEXT NOT NULL, original BLOB, replacement BLOB, recipe BLOB, size INTEGER NOT NULL,
-         UNIQUE(chain, block, part))""",
-    """CREATE TABLE receipts(
-         id INTEGER PRIMARY KEY, request_id TEXT NOT NULL UNIQUE, received_at REAL NOT NULL, provider TEXT NOT NULL,
-         format TEXT NOT NULL, model TEXT, lineage TEXT NOT NULL, harness_session TEXT, operation TEXT NOT NULL,
-         messages INTEGER NOT NULL, body_bytes INTEGER NOT NULL, sent_bytes INTEGER NOT NULL, reused INTEGER NOT NULL,
-         reused_bytes_saved INTEGER NOT NULL, lines TEXT NOT NULL, notes TEXT NOT NULL,
-         pressed INTEGER NOT NULL, pressed_before INTEGER NOT NULL, pressed_after INTEGER NOT NULL,
-         pressed_tokens_before INTEGER NOT NULL, pressed_tokens_after INTEGER NOT NULL,
-         pressed_uncounted INTEGER NOT NULL,
-         observed INTEGER NOT NULL, observed_before INTEGER NOT NULL, observed_after INTEGER NOT NULL,
-         observed_tokens_before INTEGER NOT NULL, observed_tokens_after INTEGER NOT NULL,
-         observed_uncounted INTEGER NOT NULL, restored INTEGER NOT NULL, size INTEGER NOT NULL)""",
-    "CREATE INDEX receipts_by_age ON receipts(received_at, id)",
-    "CREATE INDEX receipts_by_lineage ON receipts(lineage, received_at, id)",
-    """CREATE TABLE outcomes(
-         id INTEGER PRIMARY KEY, request_id TEXT NOT NULL UNIQUE, noted_at REAL NOT NULL, status INTEGER,
-         ended TEXT NOT NULL, duration_seconds REAL NOT NULL, fresh INTEGER, read INTEGER, write_short INTEGER,
-         write_long INTEGER, output INTEGER, reasoning INTEGER, size INTEGER NOT NULL)""",
-    "CREATE INDEX outcomes_by_age ON outcomes(noted_at)",
-    """CREATE TABLE raw_bodies(
-         id INTEGER PRIMARY KEY, sha BLOB NOT NULL UNIQUE, packed BLOB NOT NULL, size INTEGER NOT NULL)""",
-    """CREATE TABLE raw_events(
-         id INTEGER PRIMARY KEY, request_id TEXT NOT NULL, at REAL NOT NULL, direction TEXT NOT NULL,
-         headers TEXT NOT NULL, body INTEGER NOT NULL, size INTEGER NOT NULL)""",
-    "CREATE INDEX raw_events_by_request ON raw_events(request_id)",
-    "CREATE INDEX raw_events_by_age ON raw_events(at, id)",
-    "CREATE INDEX raw_events_by_body ON raw_events(body)",
-    *_counted("originals", "originals"),
-    *_counted("tombstones", "tombstones"),
-    *_counted("standings", "standings"),
-    *_counted("receipts", "ledger"),
-    *_counted("outcomes", "ledger"),
-    *_counted("raw_bodies", "raw"),
-    *_counted("raw_events", "raw"),
-)
-
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_VERSION_1,)
-"""Statements that lead from each schema version to the next, from an empty file on."""
 
 
 def connect(path: Path, *, busy_seconds: float) -> sqlite3.Connection:

@@ -71,7 +71,7 @@ def sweep_originals(connection: sqlite3.Connection, now: float, bounds: Bounds) 
 
 
 def sweep_standings(connection: sqlite3.Connection, now: float, bounds: Bounds) -> Swept:
-    """Remove the decisions of the least recently used messages."""
+    """Remove the decisions and batches of the least recently used messages."""
     cutoff = now - bounds.standings_days * DAY_SECONDS
     excess = _excess(connection, "standings", bounds.standings_bytes)
     chains: list[bytes] = []
@@ -80,9 +80,14 @@ def sweep_standings(connection: sqlite3.Connection, now: float, bounds: Bounds) 
     ).fetchall():
         if used >= cutoff and excess <= 0:
             break
-        sizes = connection.execute("SELECT sum(size) FROM standings WHERE chain = ?", (chain,)).fetchone()
-        excess -= int(sizes[0] or 0)
+        sizes = connection.execute(
+            "SELECT ifnull(sum(size), 0) + ifnull((SELECT size FROM batches WHERE after = :chain), 0)"
+            " FROM standings WHERE chain = :chain",
+            {"chain": chain},
+        ).fetchone()
+        excess -= int(sizes[0])
         connection.execute("DELETE FROM standings WHERE chain = ?", (chain,))
+        connection.execute("DELETE FROM batches WHERE after = ?", (chain,))
         connection.execute("DELETE FROM chains WHERE chain = ?", (chain,))
         chains.append(bytes(chain))
     return Swept(len(chains) == STEP_ROWS, frozenset(chains))
@@ -118,6 +123,20 @@ def sweep_outcomes(connection: sqlite3.Connection, now: float, bounds: Bounds) -
     )
     connection.executemany("DELETE FROM outcomes WHERE id = ?", [(row_id,) for row_id in ids])
     return Swept(len(ids) == STEP_ROWS)
+
+
+def sweep_lineages(connection: sqlite3.Connection, _now: float, _bounds: Bounds) -> Swept:
+    """Remove conversations of which no receipt is left.
+
+    Receipts go oldest first, so where the newest of a conversation is left, so is that of every later one.
+    """
+    gone = connection.execute(
+        "SELECT lineage FROM (SELECT lineage, last_at FROM lineages ORDER BY last_at, lineage LIMIT ?) AS oldest"
+        " WHERE NOT EXISTS (SELECT 1 FROM receipts WHERE receipts.lineage = oldest.lineage)",
+        (STEP_ROWS,),
+    ).fetchall()
+    connection.executemany("DELETE FROM lineages WHERE lineage = ?", gone)
+    return Swept(len(gone) == STEP_ROWS)
 
 
 def sweep_raw(connection: sqlite3.Connection, now: float, bounds: Bounds) -> Swept:
@@ -165,6 +184,7 @@ STEPS: tuple[Step, ...] = (
     sweep_standings,
     sweep_receipts,
     sweep_outcomes,
+    sweep_lineages,
     sweep_raw,
     sweep_tombstones,
     shrink,

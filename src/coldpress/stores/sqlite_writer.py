@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import sqlite3
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Set
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -14,6 +14,7 @@ from pathlib import Path
 from coldpress.model.errors import StoreError
 from coldpress.stores.base import MIB, Bounds
 from coldpress.stores.sqlite_jobs import FlushJob, Job
+from coldpress.stores.sqlite_ledger import add_sums
 from coldpress.stores.sqlite_schema import explain
 from coldpress.stores.sqlite_sweep import STEPS, over_bounds
 
@@ -203,7 +204,11 @@ class Writer:
             raise StoreError(f"store {self._path}: the file was removed or replaced while in use: restart coldpress")
         try:
             self._connection.execute("BEGIN IMMEDIATE")
-            added = sum(job.write(self._connection) for job in jobs)
+            added, sums = 0, Counter[str]()
+            for job in jobs:
+                added += job.write(self._connection)
+                sums.update(job.sums)
+            add_sums(self._connection, sums)
             self._connection.execute("COMMIT")
         except BaseException:
             self._roll_back()

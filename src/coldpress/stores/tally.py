@@ -1,17 +1,26 @@
-"""Count what one receipt says, so that totals are sums of plain numbers."""
+"""Turn receipts and outcomes into numbers to add, and added numbers into totals."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 
 from coldpress.model.errors import StoreError
-from coldpress.model.records import Line, Outcome, Receipt
-from coldpress.stores.base import Bucket, UsageTotals, Views
+from coldpress.model.records import Line, Money, Outcome, Receipt
+from coldpress.model.usage import Usage
+from coldpress.stores.totals import Amount, Bucket, MoneyTotals, Stored, Totals, UsageTotals, Views
 
 BUCKETS = ("fresh", "read", "write_short", "write_long", "output", "reasoning")
+FIGURES = ("bill", "gross", "rewrite", "summariser", "net")
 # No reply holds this many tokens; a provider that says so is wrong, and sums over such numbers would overflow.
 MOST_TOKENS = 1 << 40
+# No request costs this much either; a hundred thousand of them still fit a sum.
+MOST_USD = 100_000.0
+NANO = 1_000_000_000
+APPLIED = frozenset({"pays", "cold"})
+
+Sums = Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +28,7 @@ class Tally:
     """One receipt in numbers."""
 
     pressed: Views
+    aged: Views
     observed: Views
     restored: int
 
@@ -27,12 +37,18 @@ class Tally:
         """Count the lines of a receipt."""
         return Tally(
             pressed=_views([line for line in receipt.lines if line.reason == "pressed"]),
+            aged=_views([line for line in receipt.lines if line.reason == "aged"]),
             observed=_views([line for line in receipt.lines if line.reason == "observe"]),
             restored=sum(line.reason == "restored" for line in receipt.lines),
         )
 
 
+_NO_VIEWS = Views()
+
+
 def _views(lines: Sequence[Line]) -> Views:
+    if not lines:
+        return _NO_VIEWS
     counted = [
         (line.tokens_before, line.tokens_after)
         for line in lines
@@ -48,31 +64,111 @@ def _views(lines: Sequence[Line]) -> Views:
     )
 
 
-def add_views(views: Iterable[Views]) -> Views:
-    """Sum views."""
-    rows = list(views)
-    return Views(
-        count=sum(v.count for v in rows),
-        bytes_before=sum(v.bytes_before for v in rows),
-        bytes_after=sum(v.bytes_after for v in rows),
-        tokens_before=sum(v.tokens_before for v in rows),
-        tokens_after=sum(v.tokens_after for v in rows),
-        uncounted=sum(v.uncounted for v in rows),
-    )
+def receipt_sums(receipt: Receipt, tally: Tally) -> dict[str, int]:
+    """What a receipt adds to the sums, without zeros."""
+    sums = {
+        "requests": 1,
+        f"operation:{receipt.operation}": 1,
+        "body_bytes": receipt.body_bytes,
+        "sent_bytes": receipt.sent_bytes,
+        "reuses": receipt.reused,
+        "reused_bytes_saved": receipt.reused_bytes_saved,
+        "restorations": tally.restored,
+        **_view_sums("pressed", tally.pressed),
+        **_view_sums("aged", tally.aged),
+        **_view_sums("observed", tally.observed),
+    }
+    if receipt.cut is not None:
+        sums[f"cut:{receipt.cut.reason}"] = 1
+    return {name: value for name, value in sums.items() if value}
+
+
+def _view_sums(name: str, views: Views) -> dict[str, int]:
+    return {f"{name}.{row.name}": getattr(views, row.name) for row in fields(Views)} if views.count else {}
+
+
+def outcome_sums(outcome: Outcome) -> dict[str, int]:
+    """What an outcome adds to the sums, without zeros but for counts beside them.
+
+    Raises:
+        StoreError: a count or an amount is one that no reply can hold.
+    """
+    good = answered(outcome)
+    sums = {
+        f"ended:{outcome.ended}": 1,
+        "answered": int(good),
+        "unknown": int(good and not outcome.usage.known),
+        "edits_noticed": int(outcome.edits_noticed),
+    }
+    for name, count in zip(BUCKETS, tokens_of(outcome), strict=True):
+        if count is not None:
+            sums |= {f"{name}.tokens": count, f"{name}.replies": 1}
+    for name, amount in zip(FIGURES, nano_usd_of(outcome), strict=True):
+        if amount is not None:
+            sums |= {f"{name}.nano_usd": amount, f"{name}.replies": 1}
+        elif good:
+            sums[f"{name}.unpriced"] = 1
+    return {name: value for name, value in sums.items() if value}
 
 
 def tokens_of(outcome: Outcome) -> tuple[int | None, ...]:
     """Token counts of an outcome in the order of `BUCKETS`.
 
     Raises:
-        StoreError: a count is negative or absurd.
+        StoreError: a count anywhere in the outcome is negative or absurd.
     """
-    usage = outcome.usage
-    counts = (usage.fresh, usage.read, usage.write_short, usage.write_long, usage.output, usage.reasoning)
-    for name, count in zip(BUCKETS, counts, strict=True):
+    more = {"context": outcome.context_tokens, "missed": outcome.miss.tokens if outcome.miss else None}
+    for model, usage in outcome.others:
+        more |= {f"{model} {name}": count for name, count in zip(BUCKETS, _counts(usage), strict=True)}
+    counts = _counts(outcome.usage)
+    for name, count in (*zip(BUCKETS, counts, strict=True), *more.items()):
         if count is not None and not 0 <= count < MOST_TOKENS:
             raise StoreError(f"outcome of {outcome.request_id}: {name} is {count} tokens, which no reply can hold")
     return counts
+
+
+def _counts(usage: Usage) -> tuple[int | None, ...]:
+    return usage.fresh, usage.read, usage.write_short, usage.write_long, usage.output, usage.reasoning
+
+
+def nano_usd_of(outcome: Outcome) -> tuple[int | None, ...]:
+    """Amounts of an outcome in billionths of a dollar, in the order of `FIGURES`; `None` where unknown.
+
+    Raises:
+        StoreError: an amount is not finite or absurd.
+    """
+    money = outcome.money if outcome.money is not None else _NO_MONEY
+    spent = None if outcome.money is None else money.summariser_usd
+    amounts = (money.bill_usd, money.gross_usd, money.rewrite_usd, spent)
+    for name, amount in zip(FIGURES, amounts, strict=False):
+        if amount is not None and not abs(amount) < MOST_USD:  # also where it is not a number
+            raise StoreError(f"outcome of {outcome.request_id}: {name} is {amount} USD, which no request can cost")
+    bill, gross, rewrite, summariser = (None if amount is None else round(amount * NANO) for amount in amounts)
+    if gross is None or rewrite is None:
+        return bill, gross, rewrite, summariser, None
+    return bill, gross, rewrite, summariser, gross - rewrite - (summariser or 0)
+
+
+_NO_MONEY = Money()
+
+
+def check_receipt(receipt: Receipt) -> None:
+    """Refuse numbers that could not be read back.
+
+    Raises:
+        StoreError: a forecast or a time is not finite.
+    """
+    belief, cut = receipt.belief, receipt.cut
+    numbers = {
+        "belief.idle_seconds": belief.idle_seconds if belief else None,
+        "belief.lifetime_seconds": belief.lifetime_seconds if belief else None,
+        "cut.requests": cut.requests if cut else None,
+        "cut.net_usd": cut.net_usd if cut else None,
+        "cut.summariser_usd": cut.summariser_usd if cut else None,
+    }
+    for name, number in numbers.items():
+        if number is not None and not math.isfinite(number):
+            raise StoreError(f"receipt of {receipt.request_id}: {name} is {number}; give a finite number, or None")
 
 
 def answered(outcome: Outcome) -> bool:
@@ -80,11 +176,56 @@ def answered(outcome: Outcome) -> bool:
     return outcome.status is not None and 200 <= outcome.status < 300
 
 
-def add_usage(outcomes: Iterable[Outcome]) -> UsageTotals:
-    """Sum what providers reported; what they did not report is counted, not added."""
-    rows = list(outcomes)
-    columns = list(zip(*(tokens_of(row) for row in rows), strict=True)) or [()] * len(BUCKETS)
-    reported = [[count for count in column if count is not None] for column in columns]
-    sums = [Bucket(sum(counts), len(counts)) for counts in reported]
-    good = [row for row in rows if answered(row)]
-    return UsageTotals(len(good), sum(not row.usage.known for row in good), *sums)
+def totals_of(sums: Sums, *, since: float | None, stored: Stored, unrecorded: int) -> Totals:
+    """Lay sums out under their names."""
+    cuts = _words(sums, "cut")
+    return Totals(
+        since=since,
+        requests=sums.get("requests", 0),
+        lineages=sums.get("lineages", 0),
+        operations=_words(sums, "operation"),
+        transformations=_views_of(sums, "pressed"),
+        aged=_views_of(sums, "aged"),
+        restorations=sums.get("restorations", 0),
+        reuses=sums.get("reuses", 0),
+        reused_bytes_saved=sums.get("reused_bytes_saved", 0),
+        would_press=_views_of(sums, "observed"),
+        cuts_applied=tuple(pair for pair in cuts if pair[0] in APPLIED),
+        cuts_declined=tuple(pair for pair in cuts if pair[0] not in APPLIED),
+        body_bytes=sums.get("body_bytes", 0),
+        sent_bytes=sums.get("sent_bytes", 0),
+        ended=_words(sums, "ended"),
+        edits_noticed=sums.get("edits_noticed", 0),
+        usage=UsageTotals(
+            sums.get("answered", 0),
+            sums.get("unknown", 0),
+            *(Bucket(sums.get(f"{name}.tokens", 0), sums.get(f"{name}.replies", 0)) for name in BUCKETS),
+        ),
+        money=MoneyTotals(*(_amount_of(sums, name) for name in FIGURES)),
+        stored=stored,
+        unrecorded=unrecorded,
+    )
+
+
+def _words(sums: Sums, kind: str) -> tuple[tuple[str, int], ...]:
+    beginning = f"{kind}:"
+    return tuple(
+        (name.removeprefix(beginning), value) for name, value in sorted(sums.items()) if name.startswith(beginning)
+    )
+
+
+def _views_of(sums: Sums, name: str) -> Views:
+    return Views(*(sums.get(f"{name}.{row.name}", 0) for row in fields(Views)))
+
+
+def _amount_of(sums: Sums, name: str) -> Amount:
+    return amount(
+        sums.get(f"{name}.nano_usd", 0),
+        replies=sums.get(f"{name}.replies", 0),
+        unpriced=sums.get(f"{name}.unpriced", 0),
+    )
+
+
+def amount(nano_usd: int, *, replies: int, unpriced: int) -> Amount:
+    """Turn a sum of billionths into dollars."""
+    return Amount(nano_usd / NANO, replies, unpriced)

@@ -3,6 +3,7 @@
 from coldpress.testing.exchange import Exchange, ReceivedRequest
 from coldpress.testing.provider import Rules
 from coldpress.testing.script import (
+    Aside,
     Asked,
     BreakOff,
     Call,
@@ -16,6 +17,7 @@ from coldpress.testing.script import (
     Say,
     Script,
     Shell,
+    Step,
     Think,
     Turn,
     task,
@@ -24,6 +26,7 @@ from coldpress.testing.server import closed_port_url
 from coldpress.testing.upstream import StrictUpstream
 
 __all__ = [
+    "Aside",
     "Asked",
     "BreakOff",
     "Call",
@@ -40,6 +43,7 @@ __all__ = [
     "Say",
     "Script",
     "Shell",
+    "Step",
     "StrictUpstream",
     "Think",
     "Turn",

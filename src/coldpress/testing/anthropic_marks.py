@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import cast
+from typing import Literal, cast
 
-from coldpress.measure.cache import MAX_MARKS, Ttl
+from coldpress.measure.cache_rules import MAX_MARKS
 from coldpress.testing.anthropic_view import THINKING, Placed, render_order
 from coldpress.testing.jsonview import as_object, as_text, objects
 from coldpress.testing.refusal import Refusal
+
+Ttl = Literal["5m", "1h"]
 
 
 def mark_of(block: Mapping[str, object]) -> Ttl | None:
@@ -49,7 +51,8 @@ def check_marks(body: Mapping[str, object]) -> Refusal | None:
                 return refusal
     count = sum(mark_of(block) is not None for placed in render_order(body) for _, block in _with_parts(placed))
     in_force = marks(body)
-    automatic = mark_of(body) is not None and len(in_force) > count
+    own = marks({key: value for key, value in body.items() if key != "cache_control"})
+    automatic = len(in_force) > len(own)
     if count + automatic > MAX_MARKS:
         return Refusal(
             f"A maximum of {MAX_MARKS} blocks with cache_control may be provided. Found {count + automatic}."

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from coldpress.measure.tokens import estimate
-from coldpress.model.usage import Usage
+from coldpress.testing.anthropic_usage import Account, account_fields, closing_fields, usage_fields
 from coldpress.testing.jsonview import as_object, as_text
 from coldpress.testing.script import Call, Part, Say, StopReason, Think
 from coldpress.testing.thinking import ThinkingLedger, ThinkingVerdict
@@ -17,14 +17,20 @@ _DELTA_CHARS = 60
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A finished answer. `transformations` is `None` where the client did not ask to see them."""
+    """A finished answer.
+
+    Attributes:
+        transformations: `None` where the client did not ask to see them.
+        diagnostics: why the cache was missed, `None` where the client did not ask or there is nothing to tell.
+    """
 
     id: str
     model: str
     content: tuple[Mapping[str, object], ...]
     stop_reason: StopReason
-    usage: Usage
+    told: Account
     transformations: Sequence[Mapping[str, str]] | None
+    diagnostics: Mapping[str, object] | None = None
 
 
 def build_content(
@@ -60,24 +66,11 @@ def messages_output_tokens(content: Sequence[Mapping[str, object]]) -> int:
     )
 
 
-def usage_fields(usage: Usage) -> dict[str, object]:
-    """Write usage the Anthropic way: buckets that add up, with the writes split by lifetime."""
-    short, long = usage.write_short or 0, usage.write_long or 0
-    return {
-        "input_tokens": usage.fresh,
-        "cache_creation_input_tokens": short + long,
-        "cache_read_input_tokens": usage.read,
-        "cache_creation": {"ephemeral_5m_input_tokens": short, "ephemeral_1h_input_tokens": long},
-        "output_tokens": usage.output,
-        "service_tier": "standard",
-    }
-
-
 def messages_document(answer: Answer, *, omit_usage: bool) -> dict[str, object]:
     """Write the answer as one JSON document."""
     return {
         **_envelope(answer, content=list(answer.content), stop_reason=answer.stop_reason),
-        **({} if omit_usage else {"usage": usage_fields(answer.usage)}),
+        **({} if omit_usage else {"usage": account_fields(answer.told)}),
     }
 
 
@@ -85,7 +78,7 @@ def messages_events(answer: Answer, *, omit_usage: bool) -> list[tuple[str, dict
     """Write the answer as named stream events, in order."""
     opening = _envelope(answer, content=[], stop_reason=None)
     if not omit_usage:
-        opening["usage"] = {**usage_fields(answer.usage), "output_tokens": 1}
+        opening["usage"] = {**usage_fields(answer.told.opening), "output_tokens": 1}
     listed = [_event("message_start", message=opening), _event("ping")]
     for index, block in enumerate(answer.content):
         start, deltas = _block_stream(block)
@@ -94,7 +87,7 @@ def messages_events(answer: Answer, *, omit_usage: bool) -> list[tuple[str, dict
         listed.append(_event("content_block_stop", index=index))
     closing: dict[str, object] = {"delta": {"stop_reason": answer.stop_reason, "stop_sequence": None}}
     if not omit_usage:
-        closing["usage"] = {k: v for k, v in usage_fields(answer.usage).items() if k.endswith("_tokens")}
+        closing["usage"] = closing_fields(answer.told)
     return [*listed, _event("message_delta", **closing), _event("message_stop")]
 
 
@@ -110,6 +103,8 @@ def _envelope(answer: Answer, *, content: list[Mapping[str, object]], stop_reaso
     }
     if answer.transformations is not None:
         envelope["input_transformations"] = list(answer.transformations)
+    if answer.diagnostics is not None:
+        envelope["diagnostics"] = answer.diagnostics
     return envelope
 
 

@@ -55,7 +55,8 @@ class Exchange:
         number: position among the inference requests, from 0; `None` for any other request.
         status: `None` where no answer was sent.
         refusal: the message of a request that broke a rule or met a scripted error.
-        usage: what was billed; `None` where nothing was.
+        usage: what was billed at the price of the asked model; `None` where nothing was.
+        others: what was billed at the prices of other models.
         finished: the whole answer was handed to the connection.
     """
 
@@ -65,4 +66,5 @@ class Exchange:
     status: int | None = None
     refusal: str | None = None
     usage: Usage | None = None
+    others: tuple[tuple[str, Usage], ...] = ()
     finished: bool = False

@@ -6,18 +6,20 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
 
-from coldpress.measure.cache import AutomaticCache, MarkedCache, Piece, minimum_tokens
+from coldpress.measure.cache import Part, Piece, PrefixCache, messages_scope
+from coldpress.measure.cache_rules import ANTHROPIC, Life, rules_for
 from coldpress.measure.tokens import estimate
 from coldpress.model.usage import Usage
-from coldpress.testing.anthropic_marks import marks
+from coldpress.testing.anthropic_marks import Ttl, marks
 from coldpress.testing.anthropic_view import Placed, render_order, rendered
-from coldpress.testing.jsonview import as_text, objects
+from coldpress.testing.jsonview import as_object, as_text, objects
 
 _BLOCK_OVERHEAD_TOKENS = 3
 _IMAGE_TOKENS = 1500
 _RUN_CHARS = 400
 """Chat prompts are matched in runs of this length, about 100 tokens: finer than the cache's own steps."""
 
+_LIVES: Mapping[Ttl, Life] = {"5m": "short", "1h": "long"}
 _MEDIA = ("image", "image_url", "document", "input_audio", "file")
 
 
@@ -29,19 +31,22 @@ class Meter:
         automatic: the cache behind the chat wire.
     """
 
-    def __init__(self, clock: Callable[[], float], *, automatic: AutomaticCache) -> None:
+    def __init__(self, clock: Callable[[], float], *, automatic: PrefixCache) -> None:
         self._clock = clock
-        self._marked = MarkedCache()
+        self._marked: dict[int, PrefixCache] = {}
         self._automatic = automatic
         self._known_tokens: dict[bytes, int] = {}
 
     def messages(self, body: Mapping[str, object], *, dropped: tuple[str, ...]) -> Usage:
         """Bill a Messages request; `dropped` names blocks the model is not shown."""
         model = as_text(body.get("model"))
-        return self._marked.send(
+        rules = rules_for(model, "anthropic") or ANTHROPIC
+        # Models with different minimum lengths share nothing anyway.
+        cache = self._marked.setdefault(rules.minimum_tokens, PrefixCache(rules))
+        return cache.send(
             self._message_pieces(body, dropped),
             scope=model.encode(),
-            minimum_tokens=minimum_tokens(model),
+            messages_scope=_settings(body),
             now=self._clock(),
         )
 
@@ -67,7 +72,9 @@ class Meter:
             digest = _digest(rendered(placed))
             if digest not in self._known_tokens:
                 self._known_tokens[digest] = _shown_tokens(placed) + _BLOCK_OVERHEAD_TOKENS
-            pieces.append(Piece(digest, self._known_tokens[digest], in_force.get(placed.path)))
+            ttl = in_force.get(placed.path)
+            mark = None if ttl is None else _LIVES[ttl]
+            pieces.append(Piece(digest, self._known_tokens[digest], mark, _part(placed)))
         return pieces
 
     def _chat_pieces(self, body: Mapping[str, object]) -> Iterator[Piece]:
@@ -81,6 +88,26 @@ class Meter:
                     self._known_tokens[digest] = estimate(run)
                 yield Piece(digest, self._known_tokens[digest] + overhead)
                 overhead = 0
+
+
+def _part(placed: Placed) -> Part:
+    if placed.message >= 0:
+        return "messages"
+    return "tools" if placed.role == "tools" else "system"
+
+
+def _settings(body: Mapping[str, object]) -> bytes:
+    """What stands outside the prompt and costs the messages their cache when it changes."""
+    return messages_scope(
+        tool_choice=_compact(as_object(body.get("tool_choice"))),
+        thinking=_compact(as_object(body.get("thinking"))),
+        pictures=any(_has_picture(placed.block) for placed in render_order(body)),
+    )
+
+
+def _has_picture(block: Mapping[str, object]) -> bool:
+    parts = objects(block.get("content")) if block.get("type") == "tool_result" else ()
+    return any(part.get("type") == "image" for part in (block, *parts))
 
 
 def _digest(text: str) -> bytes:

@@ -7,9 +7,12 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from coldpress.measure.cache import AutomaticCache
+from coldpress.measure.cache import PrefixCache
+from coldpress.measure.cache_rules import DEEPSEEK, OPENAI_STEPS
+from coldpress.model.records import Miss
 from coldpress.model.usage import Usage
 from coldpress.testing.anthropic_rules import check_messages_request
+from coldpress.testing.anthropic_usage import account
 from coldpress.testing.anthropic_view import message_blocks
 from coldpress.testing.anthropic_wire import (
     Answer,
@@ -32,11 +35,13 @@ from coldpress.testing.jsonview import as_object, as_text, objects
 from coldpress.testing.meter import Meter
 from coldpress.testing.offered import offered_tools, resolve
 from coldpress.testing.refusal import Refusal, WireFormat, refusal_for
-from coldpress.testing.script import Asked, Delivery, Disconnect, HttpError, Say, Script, StopReason, Turn
-from coldpress.testing.thinking import BINDING_BETA, ThinkingLedger
+from coldpress.testing.script import Aside, Asked, Delivery, Disconnect, HttpError, Say, Script, StopReason, Turn
+from coldpress.testing.thinking import BINDING_BETA, ThinkingLedger, ThinkingVerdict
 
 MIB = 1 << 20
 _PLAIN = Delivery()
+_DEEPSEEK_SECONDS = 12 * 3600.0
+"""The provider promises hours to days."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +64,7 @@ class Rules:
     max_body_bytes: int = 32 * MIB
     window_tokens: int = 200_000
     dialect: Dialect = "openai"
-    chat_cache: AutomaticCache | None = None
+    chat_cache: PrefixCache | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +76,7 @@ class Served:
     headers: tuple[tuple[str, str], ...] = ()
     delivery: Delivery = _PLAIN
     usage: Usage | None = None
+    others: tuple[tuple[str, Usage], ...] = ()
     refusal: str | None = None
     close: bool = False
 
@@ -102,14 +108,15 @@ class Provider:
         parts = turn.parts if body.get("max_tokens") != 0 else ()
         content = build_content(parts, number=number, body=body, verdict=verdict, ledger=self._ledger)
         stop_reason = _stop_reason(turn, called=any(block["type"] == "tool_use" for block in content))
-        usage = self._meter.messages(body, dropped=verdict.dropped)
+        usage = replace(self._meter.messages(body, dropped=verdict.dropped), output=messages_output_tokens(content))
         answer = Answer(
             id=f"msg_{number:08d}",
-            model=as_text(body.get("model")),
+            model=turn.aside.served_by or as_text(body.get("model")),
             content=content,
             stop_reason=stop_reason if parts else "max_tokens",
-            usage=replace(usage, output=messages_output_tokens(content)),
-            transformations=verdict.transformations if BINDING_BETA in betas else None,
+            told=account(usage, turn.aside),
+            transformations=_transformations(verdict, turn.aside) if BINDING_BETA in betas else None,
+            diagnostics=_diagnostics(turn.aside.miss) if isinstance(body.get("diagnostics"), dict) else None,
         )
         delivery = turn.delivery or Delivery()
         if body.get("stream") is True:
@@ -118,7 +125,7 @@ class Provider:
         else:
             plain = messages_document(answer, omit_usage=delivery.omit_usage)
             written = write_document(plain, delivery=delivery, fault=turn.fault)
-        return Served(200, written, _encoding(delivery), delivery, answer.usage)
+        return Served(200, written, _encoding(delivery), delivery, answer.told.own, answer.told.others)
 
     def count_tokens(self, body: Mapping[str, object], *, request_id: str) -> Served:
         """Answer `POST /v1/messages/count_tokens`."""
@@ -227,6 +234,21 @@ def _faulty(fault: HttpError | Disconnect, wire: WireFormat, request_id: str) ->
     )
 
 
+def _transformations(verdict: ThinkingVerdict, aside: Aside) -> list[dict[str, str]]:
+    scripted = [
+        {"type": kind, "path": f"messages.1.content.{place}", "reason": reason}
+        for place, (kind, reason) in enumerate(aside.transformations)
+    ]
+    return verdict.transformations + scripted
+
+
+def _diagnostics(miss: Miss | None) -> dict[str, object] | None:
+    if miss is None:
+        return None
+    tokens = {} if miss.tokens is None else {"cache_missed_input_tokens": miss.tokens}
+    return {"cache_miss_reason": {"type": miss.reason, **tokens}}
+
+
 def _stop_reason(turn: Turn, *, called: bool) -> StopReason:
     return turn.stop_reason or ("tool_use" if called else "end_turn")
 
@@ -235,7 +257,7 @@ def _encoding(delivery: Delivery) -> tuple[tuple[str, str], ...]:
     return (("content-encoding", "gzip"),) if delivery.gzip else ()
 
 
-def _usual_cache(dialect: Dialect) -> AutomaticCache:
+def _usual_cache(dialect: Dialect) -> PrefixCache:
     if dialect == "deepseek":
-        return AutomaticCache(minimum_tokens=64, step_tokens=64, ttl_seconds=12 * 3600)
-    return AutomaticCache()
+        return PrefixCache(DEEPSEEK, short_seconds=_DEEPSEEK_SECONDS)
+    return PrefixCache(OPENAI_STEPS)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
+
+from coldpress.model.records import Miss
+from coldpress.model.usage import Usage
 
 StopReason = Literal["end_turn", "tool_use", "max_tokens", "stop_sequence", "refusal", "pause_turn"]
 """Anthropic's words; on the chat wire they become `stop`, `tool_calls`, `length` and `content_filter`."""
@@ -108,6 +111,40 @@ class Delivery:
 
 
 @dataclass(frozen=True, slots=True)
+class Step:
+    """A sampling step before the answer, with tokens of its own.
+
+    Attributes:
+        kind: `compaction` is billed but left out of the totals, `advisor_message` is billed to its `model`, `message`
+            is a turn of a server-side tool loop.
+        usage: what the step is billed for.
+        model: the model that took it, `None` for the one that was asked.
+    """
+
+    kind: Literal["message", "compaction", "advisor_message"]
+    usage: Usage
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """What the provider tells of a request beside the answer, on the Messages wire only.
+
+    Attributes:
+        steps: sampling steps before the answer; with any, the usage lists them all (`iterations`).
+        served_by: a fallback model that answers after the asked one declined.
+        miss: why the cache was missed; told to requests that ask for `diagnostics`.
+        transformations: kind and reason of what was done to reasoning in the history, beside what the check of the
+            signatures finds; told to requests with the beta for it.
+    """
+
+    steps: tuple[Step, ...] = ()
+    served_by: str | None = None
+    miss: Miss | None = None
+    transformations: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Turn:
     """One answer. Without a `stop_reason`, it is `tool_use` where there is a call and `end_turn` otherwise."""
 
@@ -115,6 +152,7 @@ class Turn:
     stop_reason: StopReason | None = None
     delivery: Delivery | None = None
     fault: Fault | None = None
+    aside: Aside = Aside()
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,12 +201,7 @@ class Script:
         turn = self.answer(asked) if self.answer is not None else None
         if turn is None:
             turn = self._by_progress(asked)
-        return Turn(
-            turn.parts,
-            stop_reason=turn.stop_reason,
-            delivery=turn.delivery or self.delivery,
-            fault=self.faults.get(asked.number, turn.fault),
-        )
+        return replace(turn, delivery=turn.delivery or self.delivery, fault=self.faults.get(asked.number, turn.fault))
 
     def _by_progress(self, asked: Asked) -> Turn:
         if self.turns and not asked.tools:

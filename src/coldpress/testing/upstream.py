@@ -103,7 +103,7 @@ class StrictUpstream:
         self.exchanges.append(exchange)
         exchange.request_id = f"req_{len(self.exchanges):08d}"
         served = self._serve(exchange, fits=fits)
-        exchange.usage, exchange.refusal = served.usage, served.refusal
+        exchange.usage, exchange.others, exchange.refusal = served.usage, served.others, served.refusal
         await self._answer(scope, send, exchange, served)
 
     def _serve(self, exchange: Exchange, *, fits: bool) -> Served:

@@ -7,7 +7,7 @@ absent, a string, or an array; `is_error` is the wire's own failure flag. Everyt
 from __future__ import annotations
 
 from coldpress.model.conversation import Block, CallId, Opaque, Role, Span, Text, ToolCall, ToolName
-from coldpress.wire.format import ROLES, Source, Turn, result, text_literals
+from coldpress.wire.format import ROLES, Source, Turn, result
 
 
 def read_blocks(source: Source, span: Span, turn: Turn) -> tuple[Role, tuple[Block, ...]]:
@@ -25,13 +25,13 @@ def read_blocks(source: Source, span: Span, turn: Turn) -> tuple[Role, tuple[Blo
     if source.is_string(content):
         return role, (Text(source.literal(content, 0)),)
     if not source.is_array(content):
-        return role, (Opaque("content"),)
+        return role, (Opaque("content", content),)
     return role, tuple(_block(source, block, turn, role) for block in source.elements(content))
 
 
 def _block(source: Source, span: Span, turn: Turn, role: Role) -> Block:
     if not source.is_object(span):
-        return Opaque("not an object")
+        return Opaque("not an object", span)
     fields = source.members(span)
     kind = source.string(fields.get("type")) or "untyped"
     text = fields.get("text")
@@ -46,8 +46,7 @@ def _block(source: Source, span: Span, turn: Turn, role: Role) -> Block:
         turn.add(call)
         return call
     if kind == "tool_result" and role == "user":
-        texts = text_literals(source, fields.get("content"))
         flag = fields.get("is_error")
         failed = source.value(flag) is True if flag is not None else None
-        return result(source, turn, source.string(fields.get("tool_use_id")) or "", texts, failed)
-    return Opaque(kind)
+        return result(source, turn, source.string(fields.get("tool_use_id")) or "", fields.get("content"), failed)
+    return Opaque(kind, span)

@@ -157,26 +157,32 @@ class Source:
         return hashlib.sha256(canonical).digest()
 
 
-def text_literals(source: Source, content: Span | None) -> tuple[TextLiteral, ...]:
-    """Locate every text that a content value holds: a bare string, or the text parts of an array."""
+def read_content(source: Source, content: Span | None) -> tuple[tuple[TextLiteral, ...], tuple[Opaque, ...]]:
+    """Locate what a content value holds: its texts (a bare string is one), and the parts that are no text."""
     if source.is_string(content):
-        return (source.literal(content, 0),)
+        return (source.literal(content, 0),), ()
     if not source.is_array(content):
-        return ()
-    found: list[TextLiteral] = []
+        return (), ()
+    texts: list[TextLiteral] = []
+    others: list[Opaque] = []
     for part, span in enumerate(source.elements(content)):
         if not source.is_object(span):
+            others.append(Opaque("not an object", span))
             continue
         fields = source.members(span)
+        kind = source.string(fields.get("type")) or "untyped"
         text = fields.get("text")
-        if source.is_string(text) and source.string(fields.get("type")) == "text":
-            found.append(source.literal(text, part))
-    return tuple(found)
+        if kind == "text" and source.is_string(text):
+            texts.append(source.literal(text, part))
+        else:
+            others.append(Opaque(kind, span))
+    return tuple(texts), tuple(others)
 
 
-def result(source: Source, turn: Turn, call_id: str, texts: tuple[TextLiteral, ...], failed: bool | None) -> ToolResult:
+def result(source: Source, turn: Turn, call_id: str, content: Span | None, failed: bool | None) -> ToolResult:
     """Build a tool result paired with its call."""
-    return ToolResult(CallId(call_id), turn.answer(call_id), texts, failed)
+    texts, others = read_content(source, content)
+    return ToolResult(CallId(call_id), turn.answer(call_id), texts, failed, others)
 
 
 def read_messages(
@@ -204,7 +210,7 @@ def read_messages(
         try:
             role, blocks = blocks_of(source, span, turn)
         except Misread:
-            role, blocks = _role_only(source, span, turn), (Opaque("unreadable"),)
+            role, blocks = _role_only(source, span, turn), (Opaque("unreadable", span),)
         leading = leading and role == "system"
         if not leading:
             chain = chain_next(chain, digest)

@@ -7,7 +7,10 @@ no failure flag. The legacy `function` role has no ids and is paired by order.
 from __future__ import annotations
 
 from coldpress.model.conversation import Block, CallId, Opaque, Role, Span, Text, ToolCall, ToolName, ToolResult
-from coldpress.wire.format import ROLES, Source, Turn, result, text_literals
+from coldpress.wire.format import ROLES, Source, Turn, read_content, result
+
+_REASONING = ("reasoning_content", "reasoning")
+"""Where compatible servers put the text of a reply's reasoning; the first that is there counts."""
 
 
 def read_blocks(source: Source, span: Span, turn: Turn) -> tuple[Role, tuple[Block, ...]]:
@@ -22,19 +25,22 @@ def read_blocks(source: Source, span: Span, turn: Turn) -> tuple[Role, tuple[Blo
     turn.begin(role)
     content = fields.get("content")
     if role == "tool":
-        texts = text_literals(source, content)
         if name == "function":
             return role, (_function_result(source, turn, fields, content),)
-        return role, (result(source, turn, source.string(fields.get("tool_call_id")) or "", texts, None),)
-    blocks: list[Block] = [Text(literal) for literal in text_literals(source, content)]
+        return role, (result(source, turn, source.string(fields.get("tool_call_id")) or "", content, None),)
+    texts, others = read_content(source, content)
+    blocks: list[Block] = [Text(literal) for literal in texts]
     if role == "assistant":
         blocks += _calls(source, fields, turn)
+        blocks += [Opaque("reasoning", fields[key]) for key in _REASONING if source.is_string(fields.get(key))][:1]
+    blocks += others
     return role, tuple(blocks)
 
 
 def _function_result(source: Source, turn: Turn, fields: dict[str, Span], content: Span | None) -> Block:
     call = turn.answer("", source.string(fields.get("name")))
-    return ToolResult(CallId(""), call, text_literals(source, content), None)
+    texts, others = read_content(source, content)
+    return ToolResult(CallId(""), call, texts, None, others)
 
 
 def _calls(source: Source, fields: dict[str, Span], turn: Turn) -> list[Block]:
@@ -54,7 +60,7 @@ def _calls(source: Source, fields: dict[str, Span], turn: Turn) -> list[Block]:
 
 def _call(source: Source, span: Span) -> Block:
     if not source.is_object(span):
-        return Opaque("tool_calls")
+        return Opaque("tool_calls", span)
     fields = source.members(span)
     call_id = source.string(fields.get("id")) or ""
     inner = fields.get("function")
@@ -64,7 +70,7 @@ def _call(source: Source, span: Span) -> Block:
     if source.is_object(custom):
         named = source.members(custom)
         return ToolCall(CallId(call_id), ToolName(source.string(named.get("name")) or ""), None)
-    return Opaque("tool_calls")
+    return Opaque("tool_calls", span)
 
 
 def _named(source: Source, call_id: str, fields: dict[str, Span]) -> ToolCall:

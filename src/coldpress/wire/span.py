@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import Protocol
 
 import msgspec
 
 from coldpress.model.conversation import Span
-from coldpress.model.edits import Edit
 
 Buffer = bytes | memoryview
 
@@ -103,7 +103,19 @@ def mask_lone_surrogates(text: bytes) -> bytes:
     return _ESCAPE.sub(lambda m: b"\\ufffd" if m.group(1) else m.group(), text)
 
 
-def splice(body: bytes, edits: Iterable[Edit]) -> bytes:
+class Patch(Protocol):
+    """JSON text to put in the place of a span; between two bytes where the span has no length."""
+
+    @property
+    def span(self) -> Span:
+        """What is replaced."""
+
+    @property
+    def literal(self) -> bytes:
+        """What takes its place."""
+
+
+def splice(body: bytes, edits: Iterable[Patch]) -> bytes:
     """Put every edit's literal in the place of its span; the very same object where there is none.
 
     Args:

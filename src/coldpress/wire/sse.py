@@ -1,53 +1,84 @@
-"""Read usage off a reply while it goes by, without parsing what is not usage.
+"""Read what a reply says of itself while it goes by, without parsing what it says to the client.
 
-The tap never holds the reply back and never changes it. A server-sent event is decoded only when it
-carries the word `usage` or `error`; a plain JSON reply is kept up to a bound and decoded at its end.
+The tap never holds the reply back and never changes it. Of a stream, it decodes the first event, which names the
+message and the model, and the events that carry the word `usage` or `error`. A plain JSON reply is kept up to a bound
+and decoded at its end.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeVar
 
 import msgspec
 
+from coldpress.model.records import Miss
 from coldpress.model.usage import Usage
-from coldpress.wire.usage import UsageFields, read_usage
+from coldpress.wire.reply_facts import anthropic_miss, openai_miss, transformations
+from coldpress.wire.usage import UsageFields
+from coldpress.wire.usage_fields import read_usage
 
 _EVENT_LIMIT = 1 << 20
 _JSON_LIMIT = 32 << 20
+_OPENING_EVENTS = 8
+"""How many events may go by before one names the message: comments and pings come first at some servers."""
 
 
 @dataclass(frozen=True, slots=True)
 class TapResult:
-    """What a reply said about itself. `error_event` is true where an error came inside a 200 stream."""
+    """What a reply said about itself.
 
-    usage: Usage
-    model: str | None
-    error_event: bool
+    Attributes:
+        usage: tokens billed at the price of the model that was asked.
+        model: the model that answered, in the provider's word.
+        error_event: an error came inside a 200 stream.
+        others: tokens billed at the prices of other models, by model.
+        context_tokens: prompt as last shown to the model; `None` where it was not reported.
+        reported_usd: what the provider says the reply cost, in US dollars.
+        miss: why the cache was missed, where the provider was asked and said so.
+        transformations: what the provider did to reasoning in the history, one `kind:reason` each, at most 50.
+        message_id: the provider's name for the reply.
+    """
 
-
-class _Message(msgspec.Struct):
+    usage: Usage = field(default_factory=Usage)
     model: str | None = None
+    error_event: bool = False
+    others: tuple[tuple[str, Usage], ...] = ()
+    context_tokens: int | None = None
+    reported_usd: float | None = None
+    miss: Miss | None = None
+    transformations: tuple[str, ...] = ()
+    message_id: str | None = None
+
+
+class _Event(msgspec.Struct):
+    """The fields of a stream event, of the message in a `message_start`, and of a plain reply."""
+
+    type: str | None = None
+    id: str | None = None
+    model: str | None = None
+    message: msgspec.Raw = msgspec.Raw()
     usage: msgspec.Raw = msgspec.Raw()
+    error: msgspec.Raw = msgspec.Raw()
+    choices: msgspec.Raw = msgspec.Raw()
+    diagnostics: msgspec.Raw = msgspec.Raw()
+    prompt_cache_diagnostics: msgspec.Raw = msgspec.Raw()
+    input_transformations: msgspec.Raw = msgspec.Raw()
 
 
 class _Choice(msgspec.Struct):
     usage: msgspec.Raw = msgspec.Raw()
 
 
-class _Event(msgspec.Struct):
-    type: str | None = None
-    model: str | None = None
-    message: msgspec.Raw = msgspec.Raw()
-    usage: msgspec.Raw = msgspec.Raw()
-    error: msgspec.Raw = msgspec.Raw()
-    choices: msgspec.Raw = msgspec.Raw()
-
-
 _EVENT = msgspec.json.Decoder(_Event)
-_MESSAGE = msgspec.json.Decoder(_Message)
 _CHOICES = msgspec.json.Decoder(list[_Choice])
 _BREAKS = (b"\n\n", b"\r\n\r\n", b"\r\r")
+_USAGE, _ERROR = b'"usage"', b'"error"'
+# In the text of a reply the quotes would be escaped, so these are always fields.
+_NULL, _SPACED_NULL = b'"usage":null', b'"usage": null'
+
+_Fact = TypeVar("_Fact")
 
 
 class UsageTap:
@@ -58,7 +89,10 @@ class UsageTap:
         content_type: the reply's `content-type`; `text/event-stream` is read as events, all else as JSON.
     """
 
-    __slots__ = ("_carry", "_dead", "_error", "_fields", "_model", "_parts", "_size", "_sse")
+    __slots__ = (
+        "_carry", "_dead", "_error", "_fields", "_id", "_miss", "_model", "_opening", "_parts", "_size", "_sse",
+        "_transformations",
+    )  # fmt: skip
 
     def __init__(self, format_name: str, content_type: str) -> None:
         self._sse = "text/event-stream" in content_type.lower()
@@ -66,7 +100,11 @@ class UsageTap:
         self._carry = b""
         self._parts: list[bytes] = []
         self._size = 0
+        self._opening = _OPENING_EVENTS
+        self._id: str | None = None
         self._model: str | None = None
+        self._miss: Miss | None = None
+        self._transformations: tuple[str, ...] = ()
         self._error = False
         self._dead = False
 
@@ -78,6 +116,10 @@ class UsageTap:
             self._keep(chunk)
             return
         data = self._carry + chunk if self._carry else chunk
+        if data.endswith(_BREAKS):
+            self._carry = b""
+            self._scan(data)
+            return
         cut = max(data.rfind(b) + len(b) if b in data else 0 for b in _BREAKS)
         self._carry = data[cut:]
         if len(self._carry) > _EVENT_LIMIT:  # an event this long is content, not usage
@@ -86,13 +128,24 @@ class UsageTap:
             self._scan(data[:cut])
 
     def end(self) -> TapResult:
-        """Say what was read. Usage that never came stays unknown."""
+        """Say what was read. What never came stays unknown."""
         if self._sse and self._carry:
             self._scan(self._carry)
         elif not self._sse and self._parts and not self._dead:
             self._event(b"".join(self._parts))
         self._carry, self._parts = b"", []
-        return TapResult(self._fields.usage(), self._model, self._error)
+        bill = self._fields.bill(self._model)
+        return TapResult(
+            usage=bill.usage,
+            model=self._model,
+            error_event=self._error,
+            others=bill.others,
+            context_tokens=bill.context_tokens,
+            reported_usd=bill.reported_usd,
+            miss=self._miss,
+            transformations=self._transformations,
+            message_id=self._id,
+        )
 
     def _keep(self, chunk: bytes) -> None:
         self._parts.append(chunk)
@@ -101,29 +154,58 @@ class UsageTap:
             self._parts, self._dead = [], True
 
     def _scan(self, block: bytes) -> None:
-        if b'"usage"' not in block and b'"error"' not in block:
+        if not self._opening and _USAGE not in block and _ERROR not in block:
             return
         for event in block.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n\n"):
-            if b'"usage"' in event or b'"error"' in event:
+            if self._opening or _ERROR in event or (_USAGE in event and not _says_no_usage(event)):
                 lines = [line[5:].lstrip() for line in event.split(b"\n") if line.startswith(b"data:")]
-                self._event(b"\n".join(lines))
+                if lines:
+                    self._event(b"\n".join(lines))
+                    self._opening = 0 if self._id is not None else max(0, self._opening - 1)
 
     def _event(self, payload: bytes) -> None:
-        try:
-            event = _EVENT.decode(payload)
-            if event.message:
-                message = _MESSAGE.decode(event.message)
-                self._model = message.model or self._model
-                self._take(message.usage)
-            self._model = event.model or self._model
-            self._take(event.usage)
-            if event.choices and not event.usage:
-                for choice in _CHOICES.decode(event.choices):  # Kimi puts the usage of a stream here
-                    self._take(choice.usage)
-        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        event = _tried(_EVENT.decode, payload)
+        if event is None:
             return
-        self._error = self._error or event.type == "error" or bool(event.error and bytes(event.error) != b"null")
+        self._error = self._error or event.type == "error" or _there(event.error)
+        if event.message and (message := _tried(_EVENT.decode, event.message)) is not None:
+            self._take(message)
+        self._take(event)
 
-    def _take(self, raw: msgspec.Raw) -> None:
-        if raw and bytes(raw) != b"null":
-            self._fields.merge(read_usage(raw))
+    def _take(self, said: _Event) -> None:
+        self._id = self._id or said.id
+        self._model = said.model or self._model
+        if _there(said.usage):
+            self._take_usage(said.usage)
+        elif said.choices:
+            for choice in _tried(_CHOICES.decode, said.choices) or ():  # Kimi puts the usage of a stream here
+                self._take_usage(choice.usage)
+        if said.diagnostics:
+            self._miss = _tried(anthropic_miss, said.diagnostics) or self._miss
+        if said.prompt_cache_diagnostics:
+            self._miss = _tried(openai_miss, said.prompt_cache_diagnostics) or self._miss
+        if said.input_transformations:
+            # The last event carries the list again where another model took over: it replaces the first.
+            found = _tried(transformations, said.input_transformations)
+            self._transformations = self._transformations if found is None else found
+
+    def _take_usage(self, raw: msgspec.Raw) -> None:
+        if _there(raw) and (usage := _tried(read_usage, raw)) is not None:
+            self._fields.merge(usage)
+
+
+def _there(raw: msgspec.Raw) -> bool:
+    return bool(raw) and bytes(raw) != b"null"
+
+
+def _says_no_usage(event: bytes) -> bool:
+    """Whether all usage in a chunk is `null`, as it is in every chunk but the last where a client asked for usage."""
+    return event.count(_USAGE) == event.count(_NULL) + event.count(_SPACED_NULL)
+
+
+def _tried(read: Callable[[bytes | msgspec.Raw], _Fact], raw: bytes | msgspec.Raw) -> _Fact | None:
+    """Read one thing; `None` where it has another shape, which costs us that one thing only."""
+    try:
+        return read(raw)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        return None

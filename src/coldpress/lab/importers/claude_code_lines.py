@@ -9,20 +9,21 @@ each other in order.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Literal
 
 from coldpress.lab.importers.counts import Tally
+from coldpress.lab.importers.dialogue import Block
+from coldpress.lab.importers.jsonvalues import JsonObject, count_in, object_in, objects_of, text_in, time_in
 from coldpress.lab.jsontext import compact_json
 from coldpress.model.usage import Usage
 
-JsonObject = dict[str, object]
-
 UNNAMED_SIDE = "side"
 """The side of a sub-agent whose lines name no agent: several of them share it."""
+
+COMMAND = "<command-message>"
+"""What the text of a slash command that stands for a prompt begins with."""
 
 UNSENT = {
     "attachment": "attachment lines (sent to the model in a form that is not recorded)",
@@ -38,22 +39,13 @@ UNSENT = {
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
-    """One content block. `call_id` is the id of a tool call, or of the call that a tool result answers."""
-
-    type: str
-    json: str
-    call_id: str | None = None
-    tool: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Line:
     """One object of the file that has a place in a conversation.
 
     `role` is `None` where the line only links others together. `message` groups the lines of one model reply;
     it is `None` for what the client wrote itself, be it in the assistant's name. `side` names a sub-agent,
-    empty for the main agent. `boundary` is true where a compaction ended the conversation before.
+    empty for the main agent. `boundary` is true where a compaction ended the conversation before. `thinking` is
+    whether the user's text asked for thinking; `None` where the line does not tell.
     """
 
     uuid: str
@@ -68,6 +60,7 @@ class Line:
     request_id: str | None = None
     usage: Usage = field(default_factory=Usage)
     boundary: bool = False
+    thinking: bool | None = None
 
 
 def read(lines: Iterable[str], tally: Tally) -> Iterator[Line]:
@@ -75,40 +68,22 @@ def read(lines: Iterable[str], tally: Tally) -> Iterator[Line]:
     last_of_agent: dict[str, str] = {}
     for line in lines:
         tally.lines += 1
-        for found in _objects(line, tally):
+        for found in objects_of(line, tally):
             tally.kinds[_kind(found)] += 1
             said = _agent_progress(found, last_of_agent, tally)
             record = _record(found, tally) if said is None else _link(found)
             yield from (line for line in (said, record) if line is not None)
 
 
-def _objects(line: str, tally: Tally) -> Iterator[JsonObject]:
-    """Yield the JSON objects of one line; more than one is rare, none is a blank or broken line."""
-    decoder, at, line = json.JSONDecoder(), 0, line.strip()
-    while at < len(line):
-        try:
-            value, end = decoder.raw_decode(line, at)
-        except json.JSONDecodeError:
-            tally.skipped["text that is not JSON"] += 1
-            return
-        if isinstance(value, dict):
-            yield value
-        else:
-            tally.skipped["JSON that is not an object"] += 1
-        at = end
-        while at < len(line) and line[at].isspace():
-            at += 1
-
-
 def _kind(found: JsonObject) -> str:
-    kind = _text(found, "type") or "(no type)"
-    detail = _text(found, "subtype") or _text(_object(found, "data"), "type")
+    kind = text_in(found, "type") or "(no type)"
+    detail = text_in(found, "subtype") or text_in(object_in(found, "data"), "type")
     return f"{kind}:{detail}" if detail else kind
 
 
 def _record(found: JsonObject, tally: Tally) -> Line | None:
     """Read one line of the session itself; `None` where it has no place in the tree."""
-    kind = _text(found, "type")
+    kind = text_in(found, "type")
     if kind == "user" or (kind == "system" and found.get("subtype") == "local_command"):
         return _user(found, tally)
     if kind == "assistant":
@@ -119,12 +94,12 @@ def _record(found: JsonObject, tally: Tally) -> Line | None:
 
 def _link(found: JsonObject) -> Line | None:
     """Keep a line that carries no message for the sake of those that name it as parent."""
-    uuid = _text(found, "uuid")
+    uuid = text_in(found, "uuid")
     if uuid is None:
         return None
     return Line(
-        uuid, _text(found, "parentUuid"), _text(found, "sessionId") or "", _side(found), _time(found),
-        boundary=found.get("subtype") == "compact_boundary",
+        uuid, text_in(found, "parentUuid"), text_in(found, "sessionId") or "", _side(found),
+        time_in(found, "timestamp"), boundary=found.get("subtype") == "compact_boundary",
     )  # fmt: skip
 
 
@@ -134,8 +109,26 @@ def _user(found: JsonObject, tally: Tally) -> Line | None:
         tally.skipped["user lines without a uuid"] += 1
         return None
     # A local command's output is recorded as a system line and sent as the user's text.
-    content = _object(found, "message").get("content", found.get("content"))
-    return Line(link.uuid, link.parent, link.session, link.side, link.at, "user", _blocks(content, tally))
+    content = object_in(found, "message").get("content", found.get("content"))
+    return Line(
+        link.uuid, link.parent, link.session, link.side, link.at, "user", _blocks(content, tally),
+        thinking=_thinking(found, content),
+    )  # fmt: skip
+
+
+def _thinking(found: JsonObject, content: object) -> bool | None:
+    """Tell whether thinking was asked for with what the user typed.
+
+    Versions from 2.0.76 on write `thinkingMetadata` beside typed text. A slash command that stands for a prompt has
+    none and is sent without thinking, and so is a plan that was accepted into an empty conversation. What comes from an
+    editor, and summaries, have none either and change nothing.
+    """
+    asked = object_in(found, "thinkingMetadata")
+    if asked:
+        return (
+            asked.get("disabled") is not True and asked.get("level") != "none" and asked.get("maxThinkingTokens") != 0
+        )
+    return False if isinstance(content, str) and content.startswith(COMMAND) else None
 
 
 def _assistant(found: JsonObject, tally: Tally) -> Line | None:
@@ -146,23 +139,23 @@ def _assistant(found: JsonObject, tally: Tally) -> Line | None:
     if found.get("isApiErrorMessage") is True:
         tally.skipped["error notes of the client (never sent)"] += 1
         return link
-    message = _object(found, "message")
-    model = _text(message, "model") or ""
+    message = object_in(found, "message")
+    model = text_in(message, "model") or ""
     return Line(
         link.uuid, link.parent, link.session, link.side, link.at, "assistant",
         _blocks(message.get("content"), tally),
-        None if model == "<synthetic>" else _text(message, "id") or link.uuid,
-        model, _text(found, "requestId"), _usage(message),
+        None if model == "<synthetic>" else text_in(message, "id") or link.uuid,
+        model, text_in(found, "requestId"), _usage(message),
     )  # fmt: skip
 
 
 def _agent_progress(found: JsonObject, last_of_agent: dict[str, str], tally: Tally) -> Line | None:
     """Read a sub-agent's message out of a progress line of its parent; `None` where it is no such line."""
-    data = _object(found, "data")
-    agent, inner = _text(data, "agentId"), _object(data, "message")
-    if data.get("type") != "agent_progress" or agent is None or _text(inner, "type") not in ("user", "assistant"):
+    data = object_in(found, "data")
+    agent, inner = text_in(data, "agentId"), object_in(data, "message")
+    if data.get("type") != "agent_progress" or agent is None or text_in(inner, "type") not in ("user", "assistant"):
         return None
-    uuid = _text(inner, "uuid") or f"{agent}:{found.get('uuid')}"
+    uuid = text_in(inner, "uuid") or f"{agent}:{found.get('uuid')}"
     placed: JsonObject = {
         **inner,
         "uuid": uuid,
@@ -194,11 +187,11 @@ def _blocks(content: object, tally: Tally) -> tuple[Block, ...]:
 
 def _block(block: JsonObject) -> Block:
     block.pop("cache_control", None)
-    kind = _text(block, "type") or ""
+    kind = text_in(block, "type") or ""
     call_id = (
-        _text(block, "id") if kind == "tool_use" else _text(block, "tool_use_id") if kind == "tool_result" else None
+        text_in(block, "id") if kind == "tool_use" else text_in(block, "tool_use_id") if kind == "tool_result" else None
     )
-    return Block(kind, compact_json(block), call_id, _text(block, "name") if kind == "tool_use" else None)
+    return Block(kind, compact_json(block), call_id, text_in(block, "name") if kind == "tool_use" else None)
 
 
 def _usage(message: JsonObject) -> Usage:
@@ -206,42 +199,19 @@ def _usage(message: JsonObject) -> Usage:
 
     Most lines were written when the stream began, with the one or two tokens it begins with.
     """
-    usage = _object(message, "usage")
-    split = _object(usage, "cache_creation")
-    short, long = _count(split, "ephemeral_5m_input_tokens"), _count(split, "ephemeral_1h_input_tokens")
+    usage = object_in(message, "usage")
+    split = object_in(usage, "cache_creation")
+    short, long = count_in(split, "ephemeral_5m_input_tokens"), count_in(split, "ephemeral_1h_input_tokens")
     if short is None and long is None:
-        short = _count(usage, "cache_creation_input_tokens")
+        short = count_in(usage, "cache_creation_input_tokens")
     return Usage(
-        fresh=_count(usage, "input_tokens"),
-        read=_count(usage, "cache_read_input_tokens"),
+        fresh=count_in(usage, "input_tokens"),
+        read=count_in(usage, "cache_read_input_tokens"),
         write_short=short,
         write_long=long,
-        output=_count(usage, "output_tokens") if message.get("stop_reason") is not None else None,
+        output=count_in(usage, "output_tokens") if message.get("stop_reason") is not None else None,
     )
 
 
 def _side(found: JsonObject) -> str:
-    return (_text(found, "agentId") or UNNAMED_SIDE) if found.get("isSidechain") is True else ""
-
-
-def _time(found: JsonObject) -> float | None:
-    stamp = _text(found, "timestamp")
-    try:
-        return datetime.fromisoformat(stamp).timestamp() if stamp else None
-    except ValueError:
-        return None
-
-
-def _text(found: JsonObject, key: str) -> str | None:
-    value = found.get(key)
-    return value if isinstance(value, str) else None
-
-
-def _count(found: JsonObject, key: str) -> int | None:
-    value = found.get(key)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _object(found: JsonObject, key: str) -> JsonObject:
-    value = found.get(key)
-    return value if isinstance(value, dict) else {}
+    return (text_in(found, "agentId") or UNNAMED_SIDE) if found.get("isSidechain") is True else ""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from coldpress.lab.importers.claude_code_lines import UNNAMED_SIDE, Block, Line
+from coldpress.lab.importers.claude_code_lines import UNNAMED_SIDE, Line
 from coldpress.lab.importers.counts import Tally
+from coldpress.lab.importers.dialogue import Block, says_something
 
 
 @dataclass(slots=True, eq=False)
@@ -28,7 +29,7 @@ class Reply:
     @property
     def says_something(self) -> bool:
         """Whether the reply can stand in a history: no provider takes one that only thought."""
-        return any(block.type not in ("thinking", "redacted_thinking") for block in self.blocks)
+        return says_something(self.blocks)
 
 
 Node = Reply | Line

@@ -1,0 +1,178 @@
+"""Keep the books: what a model costs, how many requests are to come, what a reply cost with our edits and without."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from coldpress.config.settings import Settings
+from coldpress.measure.forecast import SessionLength, Survival
+from coldpress.measure.prices import Prices, Unpriced, cost_usd, prices_for
+from coldpress.measure.prices import warm as warm_prices
+from coldpress.model.records import Cut, Money, Outcome
+from coldpress.model.usage import Usage
+from coldpress.stores.base import Store
+
+_PRICE_SECONDS = 300
+"""Some prices change on the hour: a look-up is remembered for no longer than this."""
+
+FORECAST_SECONDS = 600.0
+QUIET_SECONDS = 6 * 3600.0
+"""A conversation without a request for this long counts as ended."""
+
+_MTOK = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """Tokens that the edits of one request took out of it, on the provider's scale.
+
+    Attributes:
+        held: of these, how many stood in the prefix that was believed to be held.
+        tail: how many stood behind it, and would have been written.
+    """
+
+    held: int = 0
+    tail: int = 0
+
+
+class Accounts:
+    """Prices and forecasts for one driver; safe to use from any thread.
+
+    Args:
+        settings: with the prices of the user.
+        store: with the lengths of earlier sessions.
+
+    Attributes:
+        ready: whether look-ups are quick enough for an event loop.
+    """
+
+    def __init__(self, settings: Settings, store: Store) -> None:
+        self._settings = settings
+        self._store = store
+        self._prices: dict[tuple[str, str, int], Prices | Unpriced] = {}
+        self._curves: dict[str | None, tuple[float, Survival]] = {}
+        self._lock = threading.Lock()
+        self.ready = False
+
+    def warm(self) -> None:
+        """Load what the first look-ups would wait for; `ready` is true afterwards. For a thread."""
+        warm_prices()
+        self.ready = True
+
+    def prices(self, provider: str, model: str | None, at: float) -> Prices | Unpriced:
+        """What a model costs at a moment, in seconds since 1970; quick once `ready`."""
+        if model is None:
+            return Unpriced(("the request names no model",))
+        key = (provider, model, int(at // _PRICE_SECONDS))
+        found = self._prices.get(key)
+        if found is None:
+            known = self._settings.provider(provider)
+            found = prices_for(
+                model,
+                provider=provider,
+                at=datetime.fromtimestamp(at, UTC),
+                overrides=known.prices if known else {},
+                table=self._settings.prices,
+            )
+            if len(self._prices) > 1_000:
+                self._prices.clear()
+            self._prices[key] = found
+        return found
+
+    def requests_to_come(self, harness: str | None, so_far: int) -> float:
+        """Expected further requests of a conversation, the one at hand included, behind `so_far` earlier ones."""
+        curve = self._curves.get(harness)
+        expected = curve[1].remaining(so_far) if curve else None
+        return self._settings.expected_applications if expected is None else expected
+
+    def refresh_forecast(self, harness: str | None, workers: Executor) -> None:
+        """Have the curve of a harness read anew in the background, where it is missing or old."""
+        now = time.time()
+        with self._lock:
+            known = self._curves.get(harness)
+            if known is not None and now - known[0] < FORECAST_SECONDS:
+                return
+            self._curves[harness] = (now, known[1] if known else Survival.of(()))
+        workers.submit(self._read_curve, harness, now)
+
+    def _read_curve(self, harness: str | None, now: float) -> None:
+        lengths = self._store.session_lengths(harness=harness, now=now, quiet_seconds=QUIET_SECONDS)
+        self._curves[harness] = (now, Survival.of(SessionLength(requests, ended) for requests, ended in lengths))
+
+
+def money(
+    outcome: Outcome,
+    prices: Prices | Unpriced,
+    prices_of: Callable[[str], Prices | Unpriced],
+    removed: Removed | None,
+    cut: Cut | None,
+) -> Money:
+    """Work a reply out in dollars: its bill, and what the same request would have cost without our edits.
+
+    The counterfactual puts the removed tokens back where they stood: those of the held prefix as read, if the reply
+    read anything at all, the others as written like the rest. What a warm cut wrote again would have been read.
+
+    A provider that reports its price is believed: that is the bill.
+
+    Args:
+        outcome: with what the provider reported.
+        prices: of the model that was asked.
+        prices_of: prices of another model, for steps that one took.
+        removed: `None` where the edits' tokens were not counted.
+        cut: the decision about aged results, if one was made on this request.
+    """
+    usage = outcome.usage
+    bill = cost_usd(usage, prices) if outcome.reported_usd is None else outcome.reported_usd
+    for model, other in outcome.others if outcome.reported_usd is None else ():
+        step = cost_usd(other, prices_of(model))
+        bill = bill if isinstance(bill, Unpriced) else step if isinstance(step, Unpriced) else bill + step
+    summariser_usd = cut.summariser_usd if cut and cut.applied else 0.0
+    label = "" if isinstance(prices, Unpriced) else prices.label
+    if outcome.reported_usd is not None:
+        label = f"bill: the provider's own; {label}"
+    if isinstance(bill, Unpriced):
+        return Money(summariser_usd=summariser_usd, prices=label, unpriced=bill.missing)
+    if removed is None or isinstance(prices, Unpriced):
+        return Money(bill, summariser_usd=summariser_usd, prices=label, unpriced=("tokens of an edit",))
+    rewritten = min(_written(usage), cut.rewrite_tokens) if cut is not None and cut.reason == "pays" else 0
+    without = cost_usd(_put_back(usage, removed, rewritten), prices)
+    with_edits = cost_usd(usage, prices)
+    if isinstance(without, Unpriced) or isinstance(with_edits, Unpriced):
+        return Money(bill, summariser_usd=summariser_usd, prices=label, unpriced=("rates of the longer prompt",))
+    rewrite_usd = rewritten * _above_read(usage, prices) / _MTOK
+    return Money(bill, without - with_edits + rewrite_usd, rewrite_usd, summariser_usd, label)
+
+
+def _put_back(usage: Usage, removed: Removed, rewritten: int) -> Usage:
+    """The usage of the same request without our edits."""
+    as_read = removed.held if usage.read else 0
+    back = replace(usage, read=(usage.read or 0) + as_read + rewritten)
+    return _add_written(back, removed.held - as_read + removed.tail - rewritten)
+
+
+def _written(usage: Usage) -> int:
+    return (usage.fresh or 0) + (usage.write_short or 0) + (usage.write_long or 0)
+
+
+def _add_written(usage: Usage, tokens: int) -> Usage:
+    """Add tokens to the bucket that holds most of what was not read; take them off where negative."""
+    sizes = {name: getattr(usage, name) or 0 for name in ("fresh", "write_short", "write_long")}
+    for name in sorted(sizes, key=lambda name: -sizes[name]):
+        change = max(tokens, -sizes[name])
+        sizes[name] += change
+        tokens -= change
+    return replace(usage, **{name: size for name, size in sizes.items() if size or getattr(usage, name) is not None})
+
+
+def _above_read(usage: Usage, prices: Prices) -> float:
+    """What writing costs above reading, USD per million tokens."""
+    rates = prices.at(usage.prompt or 0)
+    write = rates.write_usd_per_mtok(long=bool(usage.write_long) and (usage.write_long or 0) > (usage.write_short or 0))
+    if not (usage.write_short or usage.write_long):
+        write = rates.input_usd_per_mtok
+    return max(0.0, (write or rates.cache_write_usd_per_mtok) - rates.cache_read_usd_per_mtok)

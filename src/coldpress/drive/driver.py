@@ -1,0 +1,320 @@
+"""One request in, the bytes to send out, everything written down in between.
+
+The steps of `Driver.prepare`: find the known prefix, read what is new, look up what stands, decide on what is at first
+sight, consider what has aged, make originals durable, splice. Any failure of ours sends the client's own bytes on and
+is recorded. `engine` decides; this room fetches what it needs, runs it where it does not hold up the event loop, and
+stores the result.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import msgspec
+
+from coldpress.config.settings import Settings
+from coldpress.drive.accounts import Accounts
+from coldpress.drive.aging import Aging, Considered, Question
+from coldpress.drive.exchange import Inbound, Prepared
+from coldpress.drive.insight import Insight
+from coldpress.drive.receipts import Sending, bytes_saved, receipt_of, unread_receipt
+from coldpress.drive.settle import Decided, Settler
+from coldpress.engine.aged import Aged
+from coldpress.engine.belief import Held
+from coldpress.engine.client_requests import is_client_compaction
+from coldpress.engine.plan import Plan, places, propose
+from coldpress.engine.session import AgedEdits, Session
+from coldpress.model.conversation import Conversation
+from coldpress.model.edits import Edit
+from coldpress.model.errors import StoreError
+from coldpress.model.identity import EditKey
+from coldpress.model.records import Operation, Outcome
+from coldpress.stores.base import Store
+from coldpress.wire.prefix import Checkpoint, Reader, Reading
+from coldpress.wire.span import Misread, splice
+
+log = logging.getLogger(__name__)
+
+OFFLOAD_BYTES = 48 * 1024
+"""Requests with more unread bytes than this are read in a thread. Below, the change of threads costs more (0.4 ms a
+request at 128 KiB) than it saves others: a 12 kB log to press takes five milliseconds either way."""
+
+PLANNING_THREADS = 4
+PLANNING_SHARE = 0.5
+"""How much of the time budget reading and deciding may take; the rest is for making originals durable."""
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    """A request that was read. `plan` is `None` where nothing may be decided on it."""
+
+    reading: Reading[Session]
+    operation: Operation
+    notes: tuple[str, ...]
+    held: Held | None = None
+    plan: Plan | None = None
+    pending: tuple[EditKey, ...] = ()
+    pending_batches: tuple[bytes, ...] = ()
+
+    @property
+    def conversation(self) -> Conversation:
+        """The request."""
+        return self.reading.conversation
+
+
+class Driver:
+    """Prepares requests of many conversations at a time. Use from one event loop.
+
+    Args:
+        settings: frozen settings.
+        store: where originals, decisions and receipts are kept.
+    """
+
+    def __init__(self, settings: Settings, store: Store) -> None:
+        self._settings = settings
+        self._store = store
+        self._reader: Reader[Session] = Reader(seed=int.from_bytes(os.urandom(8), "little"))
+        self._lock = threading.Lock()
+        # More than one, so that a giant request does not hold up the others: threads take turns.
+        self._workers = ThreadPoolExecutor(PLANNING_THREADS, thread_name_prefix="coldpress-plan")
+        self._settler = Settler(store)
+        self._accounts = Accounts(settings, store)
+        self._insight = Insight(settings, store, self._accounts)
+        self._aging = Aging(settings, self._accounts)
+        self._workers.submit(self._accounts.warm)
+
+    async def prepare(self, inbound: Inbound) -> Prepared:
+        """Decide what to send for a request; returns when everything it replaces can be recalled.
+
+        Never raises for a reason of ours: the client's own bytes are sent and the receipt says why.
+        """
+        try:
+            return await self._prepare(inbound)
+        except Misread:
+            return self._pass_through(inbound, "unreadable_body")
+        except StoreError as error:
+            log.warning(
+                "store failed, request passed through", extra={"request": inbound.request_id, "why": str(error)}
+            )
+            return self._pass_through(inbound, "store_failed")
+        except asyncio.CancelledError:
+            self._pass_through(inbound, "given_up")  # too slow, or the client left; a receipt already put stays
+            raise
+        except Exception as error:  # pass through on doubt: no mistake of ours may stop an agent
+            log.exception("request passed through", extra={"request": inbound.request_id})
+            return self._pass_through(inbound, type(error).__name__)
+
+    def finish(self, outcome: Outcome) -> None:
+        """Learn from how a request ended, and write it down."""
+        opened = self._insight.learn(outcome)
+        if opened is None:
+            self._store.add_outcome(outcome)
+        elif self._accounts.ready:
+            self._store.add_outcome(self._insight.priced(opened, outcome))
+        else:
+            self._workers.submit(lambda: self._store.add_outcome(self._insight.priced(opened, outcome)))
+
+    @property
+    def wants_replies(self) -> bool:
+        """Whether the raw log is on."""
+        return self._settings.store.raw_log
+
+    def log_reply(self, request_id: str, headers: Sequence[tuple[str, str]], body: bytes) -> None:
+        """Put a reply into the raw log, as far as it came."""
+        self._store.log_event(request_id, time.time(), "reply", headers, body)
+
+    def stats(self) -> dict[str, object]:
+        """Give the ledger's sums for `/stats`; blocking.
+
+        Applications are every text that went upstream smaller: new views, and standing edits sent again. Every sum
+        stands beside the number of requests or replies it was taken over.
+        """
+        return self._store.totals().as_object()
+
+    def close(self) -> None:
+        """Let the workers go, once what they have begun is done."""
+        self._workers.shutdown(wait=True, cancel_futures=False)
+
+    async def _prepare(self, inbound: Inbound) -> Prepared:
+        self._log_request(inbound)
+        with self._lock:
+            checkpoint = self._reader.find(inbound.body, inbound.format)
+        unread = len(inbound.body) - (checkpoint.length if checkpoint else 0)
+        try:
+            planned = await self._run(lambda: self._plan(inbound, checkpoint), beside=unread > OFFLOAD_BYTES)
+            considered = await self._consider(inbound, planned)
+        except TimeoutError:
+            return self._prefix_only(inbound, checkpoint, "over_budget")
+        except StoreError:
+            return self._prefix_only(inbound, checkpoint, "store_failed")
+        return await self._settle(inbound, planned, considered)
+
+    async def _run(self, work: Callable[[], R], *, beside: bool) -> R:
+        """Do work here, or beside the event loop; raises `TimeoutError` where that takes too long."""
+        if not beside:
+            return work()
+        async with asyncio.timeout(self._settings.limits.prepare_seconds * PLANNING_SHARE):
+            return await asyncio.get_running_loop().run_in_executor(self._workers, work)
+
+    def _plan(self, inbound: Inbound, checkpoint: Checkpoint[Session] | None) -> _Planned:
+        """Read and decide on what is at first sight; blocking, runs on any thread."""
+        reading = self._reader.read(inbound.body, inbound.format, checkpoint)
+        conversation = reading.conversation
+        before = reading.extra if conversation.known and reading.extra is not None else Session()
+        operation, notes = self._operation(inbound, conversation)
+        if operation == "off":
+            return _Planned(reading, operation, notes)
+        notes += self._insight.head_notes(conversation, before.head_identity)
+        if conversation.head.stateful:
+            return _Planned(reading, operation, (*notes, "pass_through:stateful"))
+        if is_client_compaction(conversation):
+            return _Planned(reading, operation, (*notes, "client_compaction"))
+        held = self._insight.believe(inbound, conversation)
+        if operation == "press" and self._insight.stopped(conversation):
+            operation, notes = "drain", (*notes, "stopped")
+        keys = [place.key for place in places(conversation)]
+        chains = [message.chain for message in conversation.messages[conversation.known :]]
+        standing, batches = self._settler.known(keys, chains)
+        plan = propose(conversation, before, standing, self._settings.policy, operation, batches=batches)
+        pending = tuple(key for key, found in standing.items() if found.replacement is not None)
+        return _Planned(reading, operation, notes, held, plan, pending, tuple(batches))
+
+    async def _consider(self, inbound: Inbound, planned: _Planned) -> Considered | None:
+        """Weigh the aged results, where there may be any."""
+        plan, held = planned.plan, planned.held
+        if plan is None or held is None or not self._aging.may_have_aged(plan.session):
+            return None
+        self._accounts.refresh_forecast(inbound.harness, self._workers)
+        question = Question(
+            conversation=planned.conversation,
+            session=plan.session,
+            provider=inbound.provider,
+            harness=inbound.harness,
+            lineage=self._insight.lineage(planned.conversation),
+            held=held,
+            at=inbound.received_at,
+            operation=planned.operation,
+        )
+        heavy = self._aging.is_heavy(planned.conversation)
+        return await self._run(functools.partial(self._aging.consider, question), beside=heavy)
+
+    async def _settle(self, inbound: Inbound, planned: _Planned, considered: Considered | None) -> Prepared:
+        """Make what is replaced durable, then splice. What cannot be made durable is sent exact."""
+        sending = Sending(planned.operation, notes=planned.notes, held=planned.held, considered=considered)
+        if planned.plan is None:
+            receipt = receipt_of(inbound, planned.conversation, sending, inbound.body)
+            self._store.put((), (), receipt)
+            return Prepared(inbound.body, False, receipt, planned.conversation.head.stream)
+        decided = _decided(planned, considered)
+        sending = _with_edits(sending, decided, decided.session)
+        body = splice(inbound.body, sending.splices)
+        receipt = receipt_of(inbound, planned.conversation, sending, body)
+        settled = await self._settler.settle(decided, receipt)
+        if settled.session != decided.session:
+            sending = replace(_with_edits(sending, decided, settled.session), mark=None)
+            body = splice(inbound.body, sending.splices)
+        if settled.failed:
+            sending = replace(sending, lines=(), notes=(*sending.notes, "store_failed"))
+            receipt = receipt_of(inbound, planned.conversation, sending, body)
+        else:
+            with self._lock:
+                self._reader.remember(planned.reading, settled.session.upto(planned.reading.boundary))
+        self._insight.note_sent(inbound, planned.conversation, sending)
+        return Prepared(body, body is not inbound.body, receipt, planned.conversation.head.stream)
+
+    def _prefix_only(self, inbound: Inbound, checkpoint: Checkpoint[Session] | None, why: str) -> Prepared:
+        """Send the standing edits of the known prefix and the rest exact: it could not be decided on."""
+        edits = checkpoint.extra.edits if checkpoint is not None and self._wished(inbound) != "observe" else ()
+        body = splice(inbound.body, edits)
+        facts = {"request": inbound.request_id, "why": why, "edits": len(edits)}
+        log.warning("sent with known edits only", extra=facts)
+        receipt = replace(
+            unread_receipt(inbound, self._wished(inbound), why),
+            sent_bytes=len(body),
+            reused=len(edits),
+            reused_bytes_saved=bytes_saved(edits),
+        )
+        self._store.put((), (), receipt)
+        return Prepared(body, body is not inbound.body, receipt, stream=False)
+
+    def _pass_through(self, inbound: Inbound, why: str) -> Prepared:
+        receipt = unread_receipt(inbound, self._wished(inbound), why)
+        self._store.put((), (), receipt)
+        return Prepared(inbound.body, False, receipt, stream=False)
+
+    def _operation(self, inbound: Inbound, conversation: Conversation) -> tuple[Operation, tuple[str, ...]]:
+        """Settle what may be done: the request's own wish, else the provider's setting, with subscriptions spared."""
+        operation = self._wished(inbound)
+        if inbound.operation is not None:
+            return operation, ()
+        if conversation.head.subscription and operation == "press" and not self._settings.press_subscription:
+            return "observe", ("subscription",)
+        return operation, ()
+
+    def _wished(self, inbound: Inbound) -> Operation:
+        """What the request itself, its provider or the settings ask for."""
+        if inbound.operation is not None:
+            return inbound.operation
+        provider = self._settings.provider(inbound.provider)
+        return provider.operation if provider is not None else self._settings.operation
+
+    def _log_request(self, inbound: Inbound) -> None:
+        if self._settings.store.raw_log:
+            headers = tuple(inbound.headers.items())
+            self._store.log_event(inbound.request_id, inbound.received_at, "request", headers, inbound.body)
+
+
+def _decided(planned: _Planned, considered: Considered | None) -> Decided:
+    """Put the decisions at first sight and those on aged results together."""
+    conversation, plan = planned.conversation, planned.plan
+    assert plan is not None
+    before = planned.reading.extra
+    decided = Decided(
+        conversation,
+        plan,
+        pending=planned.pending,
+        pending_batches=planned.pending_batches,
+        known_edits=len(before.first) if before is not None else 0,
+    )
+    if considered is None or not considered.weighed.chosen:
+        return decided
+    chosen = considered.weighed.chosen
+    edits = tuple(_aged_edit(aged) for aged in chosen)
+    return replace(
+        decided,
+        batch=considered.weighed.batch(conversation.messages[-1].chain),
+        aged=AgedEdits(len(conversation.messages) - 1, edits),
+        originals=tuple((aged.view.standing.original, conversation.text(aged.seen.literal)) for aged in chosen),
+    )
+
+
+def _aged_edit(aged: Aged) -> Edit:
+    standing = aged.view.standing
+    return Edit(aged.seen.literal.span, msgspec.json.encode(standing.replacement), aged.seen.message, standing)
+
+
+def _with_edits(sending: Sending, decided: Decided, session: Session) -> Sending:
+    """Say which edits go out in this mode of operation, and which of them were decided now."""
+    if sending.operation not in ("press", "drain"):
+        return replace(sending, lines=decided.plan.lines)
+    made = frozenset(decided.made)
+    aged = session.aged[-1].edits if decided.batch and session.aged else ()
+    fresh = [edit for edit in session.first if edit.standing.key in made]
+    return replace(
+        sending,
+        edits=session.edits,
+        fresh=frozenset(edit.span.start for edit in (*fresh, *aged)),
+        mark=sending.considered.mark if sending.considered else None,
+        lines=(*decided.plan.lines, *(sending.considered.lines if sending.considered else ())),
+    )

@@ -1,0 +1,217 @@
+"""What is believed before a request goes out, and what its reply teaches of caches, counts, money and reasoning."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+from typing import Final
+
+from coldpress.config.settings import Settings
+from coldpress.drive.accounts import Accounts, Removed, money
+from coldpress.drive.exchange import Inbound
+from coldpress.drive.memory import LifetimeKey, Lineage, Memory, Recent, after_reply, head_name
+from coldpress.drive.reads import entries_left
+from coldpress.drive.receipts import Sending, lineage_of, tokens_saved
+from coldpress.engine.belief import Held, believe
+from coldpress.measure.cache_rules import rules_for
+from coldpress.model.conversation import Conversation
+from coldpress.model.edits import Edit
+from coldpress.model.records import Cut, Outcome
+from coldpress.stores.base import Store
+
+log = logging.getLogger(__name__)
+
+_HOUR_SECONDS: Final = 3600.0
+
+MOST_OPEN: Final = 10_000
+"""Requests whose reply is awaited."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A request whose reply is awaited."""
+
+    lineage: str
+    chain: bytes
+    provider: str
+    model: str | None
+    at: float
+    lifetime: LifetimeKey
+    held: Held
+    removed: Removed | None
+    cut: Cut | None
+    counted_tokens: int | None
+
+
+class Insight:
+    """Learns from what was sent and what came back; safe to use from any thread.
+
+    Args:
+        settings: frozen settings.
+        store: asked for what happened before this process.
+        accounts: prices.
+    """
+
+    def __init__(self, settings: Settings, store: Store, accounts: Accounts) -> None:
+        self._settings = settings
+        self._store = store
+        self._accounts = accounts
+        self._memory = Memory()
+        self._open: Recent[str, Opened] = Recent(MOST_OPEN)
+
+    def lineage(self, conversation: Conversation) -> Lineage:
+        """What replies have told about a conversation."""
+        return self._memory.lineage(lineage_of(conversation))
+
+    def stopped(self, conversation: Conversation) -> bool:
+        """Whether the provider has dropped reasoning after an edit in this conversation."""
+        return self.lineage(conversation).stopped
+
+    def head_notes(self, conversation: Conversation, identity_before: bytes) -> tuple[str, ...]:
+        """Say where the client changed what stands before the messages.
+
+        The exact prompt is looked up by conversation, since where it stands before the messages a change of it leaves
+        no known prefix to compare with.
+        """
+        head = conversation.head
+        changed = ("head_changed",) if identity_before not in (b"", head.identity) else ()
+        last = self.lineage(conversation).head
+        self._memory.change(lineage_of(conversation), lambda known: replace(known, head=head.exact))
+        return changed + (("volatile_head",) if last not in (b"", head.exact) else ())
+
+    def believe(self, inbound: Inbound, conversation: Conversation) -> Held:
+        """Say what the provider is believed to hold of a conversation; may ask the store, so it may block."""
+        lineage = self._traced(conversation)
+        key = (inbound.provider, conversation.head.model, lineage.long_writes)
+        known = self._memory.knowledge(conversation, lineage, key, documented=documented_lifetime(key))
+        held = believe(conversation, head_name(conversation.head), known, now=inbound.received_at)
+        tokens = lineage.prompt_tokens if known.ancestors else None
+        read = tokens if held.belief.state == "warm" else 0 if held.belief.state == "cold" else None
+        return replace(held, belief=replace(held.belief, read_tokens=read), tokens=tokens)
+
+    def note_sent(self, inbound: Inbound, conversation: Conversation, sending: Sending) -> None:
+        """Remember a request that goes out, until its reply has ended."""
+        wanted = sending.considered is not None
+        entries = entries_left(conversation, inbound.provider, sending.mark, wanted=wanted)
+        self._memory.note_sent(conversation, at=inbound.received_at, entries=entries)
+        held = sending.held
+        if held is None:
+            return
+        name = lineage_of(conversation)
+        considered = sending.considered
+        lineage = self._memory.lineage(name)
+        if considered is not None and considered.weighed.chosen:
+            first = considered.ends[considered.weighed.chosen[0].seen.message]
+            held = replace(held, tokens=_least(held.tokens, first))
+        opened = Opened(
+            lineage=name,
+            chain=conversation.messages[-1].chain,
+            provider=inbound.provider,
+            model=conversation.head.model,
+            at=inbound.received_at,
+            lifetime=(inbound.provider, conversation.head.model, lineage.long_writes),
+            held=held,
+            removed=_removed(sending.edits, held.messages, considered.scale if considered else 1.0),
+            cut=sending.cut,
+            counted_tokens=considered.counted_tokens if considered else None,
+        )
+        self._open.note(inbound.request_id, opened)
+
+    def learn(self, outcome: Outcome) -> Opened | None:
+        """Take note of how a request ended; gives what was known of it, `None` for a request that was not read."""
+        opened = self._open.pop(outcome.request_id, None)
+        if opened is None:
+            return None
+        if outcome.status is not None and outcome.status < 300:
+            self._learn_caches(opened, outcome)
+        elif outcome.status is not None:
+            self._memory.forget_sent(opened.chain, at=opened.at)
+        if outcome.edits_noticed:
+            self._stop(opened, outcome)
+        return opened
+
+    def priced(self, opened: Opened, outcome: Outcome) -> Outcome:
+        """Give an outcome with its money; may wait for the price list where the books are not ready."""
+        prices = self._accounts.prices(opened.provider, opened.model, opened.at)
+        worked_out = money(
+            outcome,
+            prices,
+            lambda model: self._accounts.prices(opened.provider, model, opened.at),
+            opened.removed,
+            opened.cut,
+        )
+        return replace(outcome, money=worked_out)
+
+    def _learn_caches(self, opened: Opened, outcome: Outcome) -> None:
+        usage = outcome.usage
+        if not usage.known:
+            return
+        if usage.read is not None:
+            documented = documented_lifetime(opened.lifetime)
+            self._memory.learn_lifetime(opened.lifetime, opened.held, usage.read, documented=documented)
+        self._memory.change(
+            opened.lineage,
+            lambda known: after_reply(
+                known,
+                opened.held,
+                usage=usage,
+                context_tokens=outcome.context_tokens,
+                counted_tokens=opened.counted_tokens,
+            ),
+        )
+
+    def _stop(self, opened: Opened, outcome: Outcome) -> None:
+        facts = {
+            "request": outcome.request_id,
+            "conversation": opened.lineage,
+            "why": ", ".join(outcome.transformations),
+        }
+        log.error("the provider dropped reasoning after an edit: no new edits in this conversation", extra=facts)
+        self._memory.change(opened.lineage, lambda known: replace(known, stopped=True))
+
+    def _traced(self, conversation: Conversation) -> Lineage:
+        """What is known of a conversation; the ledger is asked where this process has not seen it begin."""
+        name = lineage_of(conversation)
+        lineage = self._memory.lineage(name)
+        if lineage.traced:
+            return lineage
+        trace = self._store.trace(name) if conversation.last_assistant >= 0 else None
+        if trace is None:
+            found = replace(lineage, traced=True)
+        else:
+            usage = trace.last_usage
+            found = replace(
+                lineage,
+                traced=True,
+                last_at=trace.last_at,
+                stopped=trace.transformations_seen,
+                reads_reported=None if usage is None else usage.read is not None,
+                long_writes=bool(usage and usage.write_long),
+            )
+        self._memory.change(name, lambda _: found)
+        return found
+
+
+def documented_lifetime(key: LifetimeKey) -> float | None:
+    """How long a provider is said to keep an unused prefix, in seconds; `None` where that is not known.
+
+    Where only a least lifetime is promised, prefixes are taken to be gone after twice that, and an hour at least:
+    calling a warm prefix cold costs a rewrite, calling a cold one warm costs no more than a chance.
+    """
+    provider, model, long = key
+    rules = rules_for(model, provider) if model else None
+    if rules is None:
+        return None
+    seconds = rules.seconds("long" if long else "short")
+    return max(2 * seconds, _HOUR_SECONDS) if seconds is not None and rules.at_least else seconds
+
+
+def _least(one: int | None, other: int) -> int:
+    return other if one is None else min(one, other)
+
+
+def _removed(edits: tuple[Edit, ...], held_messages: int, scale: float) -> Removed | None:
+    """Tell the tokens that edits took out of the held prefix from those that they took out behind it."""
+    inside = tokens_saved([edit for edit in edits if edit.message < held_messages], scale)
+    behind = tokens_saved([edit for edit in edits if edit.message >= held_messages], scale)
+    return None if inside is None or behind is None else Removed(inside, behind)

@@ -1,0 +1,176 @@
+"""Make what was decided durable before it is sent, and send exact whatever cannot be."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+
+import msgspec
+
+from coldpress.engine.plan import Plan, placed_edit
+from coldpress.engine.session import AgedEdits, Session
+from coldpress.model.conversation import Conversation
+from coldpress.model.edits import Batch, Edit, Standing
+from coldpress.model.errors import StoreError
+from coldpress.model.identity import EditKey
+from coldpress.model.records import Receipt
+from coldpress.stores.base import Store
+
+log = logging.getLogger(__name__)
+
+MOST_EXACT = 100_000
+"""Texts, and batches, that are remembered as sent exact against what the store may hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """Everything decided on one request, before it is durable.
+
+    Attributes:
+        conversation: the request.
+        plan: the decisions at first sight, with the session before any new batch.
+        batch: the decisions on aged results, `None` where none was made; `aged` are its edits.
+        originals: `(sha256, text)` of what the batch replaces.
+        pending: earlier decisions that the store may still be writing, texts and batches.
+        known_edits: how many edits earlier requests of this process have sent already.
+    """
+
+    conversation: Conversation
+    plan: Plan
+    batch: Batch | None = None
+    aged: AgedEdits | None = None
+    originals: tuple[tuple[str, str], ...] = ()
+    pending: tuple[EditKey, ...] = ()
+    pending_batches: tuple[bytes, ...] = ()
+    known_edits: int = 0
+
+    @property
+    def session(self) -> Session:
+        """The session with the new batch."""
+        session = self.plan.session
+        return replace(session, aged=(*session.aged, self.aged)) if self.aged else session
+
+    @property
+    def made(self) -> list[EditKey]:
+        """The texts that get a replacement at first sight now."""
+        return [standing.key for standing in self.plan.fresh if standing.replacement is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What holds: the session as it may be sent; `failed` where the store could not keep what was decided now."""
+
+    session: Session
+    failed: bool = False
+
+
+class Settler:
+    """Keeps decisions in a store. Use from one event loop; `known` from any thread.
+
+    Args:
+        store: where they are kept.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._sent_exact: dict[EditKey | bytes, None] = {}
+
+    def known(
+        self, keys: Sequence[EditKey], chains: Sequence[bytes]
+    ) -> tuple[dict[EditKey, Standing], dict[bytes, Batch]]:
+        """Look up what was decided earlier, less what went out exact all the same."""
+        standing = self._store.standing(keys)
+        batches = self._store.batches(chains)
+        if self._sent_exact:
+            standing |= {key: Standing(key, None) for key in standing if key in self._sent_exact}
+            batches = {after: batch for after, batch in batches.items() if after not in self._sent_exact}
+        return standing, batches
+
+    async def settle(self, decided: Decided, receipt: Receipt) -> Settled:
+        """Store decisions and receipt, wait until what they replace can be recalled, and say what holds.
+
+        Raises:
+            asyncio.CancelledError: the caller gave up; what was decided is sent exact from now on.
+        """
+        plan, made = decided.plan, decided.made
+        originals = (*plan.originals, *decided.originals)
+        stored = self._store.put(originals, plan.fresh, receipt, decided.batch)
+        try:
+            if made or decided.batch:
+                await _done(stored)
+            if decided.pending or decided.pending_batches:
+                await _done(self._store.durable(decided.pending, decided.pending_batches))
+        except StoreError as error:
+            log.warning("not durable, sent exact", extra={"request": receipt.request_id, "why": str(error)})
+            self._hold_exact(decided)  # it may have been stored all the same
+            return Settled(await self._without_new(decided), failed=True)
+        except asyncio.CancelledError:
+            self._hold_exact(decided)  # whoever gave up waiting sends the client's own bytes
+            raise
+        return Settled(self._as_stored(decided))
+
+    def _as_stored(self, decided: Decided) -> Session:
+        """Give way to decisions that another process stored first: the first one holds."""
+        session = decided.session
+        if decided.made:
+            held = self._store.standing(decided.made)
+            ours = {standing.key: standing for standing in decided.plan.fresh}
+            winners = {key: found for key, found in held.items() if found.replacement != ours[key].replacement}
+            if winners:
+                first = (_as_held(edit, winners.get(edit.standing.key)) for edit in session.first)
+                session = replace(session, first=tuple(edit for edit in first if edit))
+        if decided.batch and decided.aged:
+            batch = self._store.batches([decided.batch.after]).get(decided.batch.after, decided.batch)
+            if batch != decided.batch:
+                aged = AgedEdits(decided.aged.at, _placed(decided.conversation, batch))
+                session = replace(session, aged=(*decided.plan.session.aged, aged))
+        return session
+
+    async def _without_new(self, decided: Decided) -> Session:
+        """Give what stands and no more: the store could not keep what was decided now.
+
+        Where it cannot even answer for what stands, only the edits that earlier requests of this process sent go out.
+        """
+        session = decided.plan.session
+        try:
+            await asyncio.wrap_future(self._store.durable(decided.pending, decided.pending_batches))
+        except StoreError:
+            known = decided.conversation.known
+            return replace(session, first=session.first[: decided.known_edits], aged=session.upto(known).aged)
+        made = frozenset(decided.made)
+        return replace(session, first=tuple(edit for edit in session.first if edit.standing.key not in made))
+
+    def _hold_exact(self, decided: Decided) -> None:
+        """Remember that texts went out exact although a view of them is, or may be, stored."""
+        names: list[EditKey | bytes] = [*decided.made]
+        if decided.batch:
+            names.append(decided.batch.after)
+        self._sent_exact.update(dict.fromkeys(names))
+        while len(self._sent_exact) > MOST_EXACT:
+            del self._sent_exact[next(iter(self._sent_exact))]
+
+
+def _placed(conversation: Conversation, batch: Batch) -> tuple[Edit, ...]:
+    at: Mapping[bytes, int] = {message.chain: index for index, message in enumerate(conversation.messages)}
+    placed = (placed_edit(conversation, at, standing) for standing in batch.standings)
+    return tuple(edit for edit in placed if edit is not None)
+
+
+async def _done(future: Future[None]) -> None:
+    """Wait for a thread's future; one that is done already costs no turn of the event loop."""
+    if future.done():
+        future.result()
+    else:
+        await asyncio.wrap_future(future)
+
+
+def _as_held(edit: Edit, winner: Standing | None) -> Edit | None:
+    """Give the edit that the stored decision asks for; `None` where that is to send the text exact."""
+    if winner is None:
+        return edit
+    if winner.replacement is None:
+        return None
+    return replace(edit, literal=msgspec.json.encode(winner.replacement), standing=winner)
