@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -21,10 +23,15 @@ from coldpress.engine.catalogue import classify
 from coldpress.engine.policy import Policy, Rule
 from coldpress.lab.importers.claude_code import read_file
 from coldpress.lab.rebuild import requests
+from coldpress.lab.replay import Replay, Sent
+from coldpress.lab.replay_service import Service, settings_of
+from coldpress.lab.tariffs import TARIFFS
+from coldpress.measure.tokens import estimate
 from coldpress.model.conversation import Conversation
 from coldpress.stores.base import Store
 from coldpress.stores.memory import MemoryStore
 from coldpress.stores.sqlite import SqliteStore
+from coldpress.testing.anthropic_rules import check_messages_request
 from coldpress.wire.registry import FormatName
 
 DEV = Path(__file__).resolve().parents[3] / "shared" / "data" / "trajectories" / "dev"
@@ -80,7 +87,7 @@ def run(bodies_of: list[list[bytes]], name: FormatName, path: Path, found: Setti
                 prefix = without_marks(sent_prefix(body, ours, name))
                 assert last is None or last[0] != model_of(body) or prefix.startswith(last[1])
                 last = (model_of(body), prefix)
-            pressed += exactly(bodies[-1], ours, name, stopped)
+            pressed += exactly(bodies[-1], ours, name, stopped.originals, stopped.store)
         steady.stop()
         stopped.stop()
         return pressed
@@ -100,14 +107,14 @@ def model_of(body: bytes) -> bytes:
     return body[: body.index(b',"messages":')]
 
 
-def exactly(body: bytes, ours: bytes, name: FormatName, line: Line) -> Counter[str]:
+def exactly(body: bytes, ours: bytes, name: FormatName, originals: set[str], store: Store) -> Counter[str]:
     """Check the last request of a conversation, which shows all of its results; give what was pressed, by kind."""
     found = conversation(body, name)
     pressed = Counter[str]()
     for old, _ in changed_literals(body, ours, name):
         sha = sha256(old.encode()).hexdigest()
-        assert sha in line.originals
-        assert line.store.recall(sha).encode() == old.encode()
+        assert sha in originals
+        assert store.recall(sha).encode() == old.encode()
     theirs = conversation(ours, name)
     calls = zip(results_with_calls(found), results_with_calls(theirs), strict=True)
     for (text, tool, arguments, failed), (new, *_) in calls:
@@ -162,3 +169,69 @@ def test_a_chat(path: Path, large: bool, tmp_path: Path) -> None:
     assert len(bodies) > 3
     pressed = run([bodies], "openai_chat", tmp_path / "s.sqlite3", settings(policy=ALL_TOOLS))
     assert not large or pressed.total() > 0
+
+
+AGED = [path for path in SESSIONS if path.stem.startswith(("entire-b8", "entire-a0", "entire-6a", "entire-a4"))]
+"""Long sessions with what follows compactions, one of them with sub-agents, and a short one; cold and warm cuts."""
+
+MADE = ("pressed", "aged", "restored")
+
+TARIFF = "claude-opus-4-6"
+"""Five minutes or an hour, and written at 12.5 or 20 times the price of a read: pauses leave cold points."""
+
+
+@dataclass
+class Watch:
+    """Looks at every request of a replay as it goes out, and remembers what a later one needs."""
+
+    sent: list[bytes] = field(default_factory=list)
+    cuts: Counter[str] = field(default_factory=Counter)
+    originals: set[str] = field(default_factory=set)
+    latest: dict[str, tuple[bytes, bytes]] = field(default_factory=dict)
+    _prefixes: dict[str, tuple[bytes, bytes]] = field(default_factory=dict)
+
+    def __call__(self, one: Sent) -> None:
+        """Anything that must hold of each request: accepted upstream, and begun as the last one unless cut."""
+        assert check_messages_request(json.loads(one.sent)) is None
+        self.sent.append(sha256(one.sent).digest())
+        self.originals |= {
+            line.original for line in one.receipt.lines if line.reason in ("pressed", "aged", "restored")
+        }
+        cut = one.receipt.cut.reason if one.receipt.cut and one.receipt.cut.applied else None
+        if cut is not None:
+            self.cuts[cut] += 1
+        prefix = without_marks(sent_prefix(one.received, one.sent, "anthropic"))
+        model, before = self._prefixes.get(one.conversation, (b"", b""))
+        assert cut is not None or model != model_of(one.received) or prefix.startswith(before)
+        self._prefixes[one.conversation] = (model_of(one.received), prefix)
+        self.latest[one.conversation] = (one.received, one.sent)
+
+
+def replayed(path: Path, store: Store, restart_before: int | None = None) -> Watch:
+    """Replay a session with usage fed back, sources pressed from five turns on."""
+    service = Service(TARIFFS[TARIFF](), "anthropic")
+    replay = Replay(path.stem, read_file(path).trajectories, service, functools.cache(estimate))
+    found = settings_of(service, source_age=5, first_sight=True, keep_thinking=False, models=replay.models)
+    watch = Watch()
+    replay.run(found, store=store, see=watch, restart_before=restart_before)
+    return watch
+
+
+@pytest.mark.parametrize("path", AGED, ids=lambda path: path.stem)
+def test_a_session_whose_replies_are_heard(path: Path, tmp_path: Path) -> None:
+    with MemoryStore() as store:
+        steady = replayed(path, store)
+    with MemoryStore() as store:
+        assert replayed(path, store).sent == steady.sent, "a second run gives the same bytes"
+    half = len(steady.sent) // 2
+    with closing(SqliteStore(tmp_path / "s.sqlite3")) as kept:
+        stopped = replayed(path, kept, restart_before=half)
+        # What the cache holds is forgotten, so later cuts may fall elsewhere. What was sent is not: every request of
+        # a conversation begins as the last one did, across the restart too, or names the cut that changed it.
+        assert stopped.sent[:half] == steady.sent[:half]
+        pressed = Counter[str]()
+        for received, sent in stopped.latest.values():
+            bodies = without_marks(received), without_marks(sent)
+            pressed += exactly(*bodies, "anthropic", stopped.originals, kept)
+    assert not NEVER & set(pressed)
+    assert path.stem.startswith("entire-a4") or (steady.cuts["cold"] and steady.cuts["pays"] and pressed["source"])

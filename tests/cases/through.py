@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from http.client import HTTPConnection
@@ -78,18 +79,23 @@ def gateway(
     *,
     store: Store | None = None,
     limits: Limits | None = None,
+    name: str = "up",
+    clock: Callable[[], float] = time.time,
 ) -> Iterator[Gate]:
-    """Serve in front of one upstream that speaks both formats; the operation is that of the settings."""
+    """Serve in front of one upstream that speaks both formats; the operation is that of the settings.
+
+    Its name decides which prices and cache rules hold for it; of its prices in the settings those of the same name.
+    """
     found = settings or built_in()
     provider = replace(
-        found.providers[0],
-        name="up",
+        found.provider(name) or found.providers[0],
+        name=name,
         url=upstream_url,
         formats=("anthropic", "openai_chat"),
         operation=found.operation,
         api_key=None,
     )
-    default = replace(found.default_provider, anthropic="up", openai="up")
+    default = replace(found.default_provider, anthropic=name, openai=name)
     found = replace(found, host="127.0.0.1", port=0, providers=(provider,), default_provider=default)
     held = store if store is not None else MemoryStore()
     taken = gateway_settings(found, control_port=0)
@@ -99,9 +105,9 @@ def gateway(
     loop = asyncio.new_event_loop()
 
     async def serve() -> None:
-        driver = Driver(found, held)
+        driver = Driver(found, held, clock=clock)
         try:
-            async with serving(taken, driver) as running:
+            async with serving(taken, driver, clock=clock) as running:
                 gate.url = running.url
                 ready.set()
                 await stop.wait()

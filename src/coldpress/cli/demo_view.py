@@ -48,12 +48,23 @@ def _what_happened(session: Sequence[Played]) -> list[str]:
     for played in session:
         cold = warm and played.usage.read == 0
         warm = warm or bool(played.usage.read)
-        told.append(", ".join(_pressed(played)) or ("- (the cache had run cold)" if cold else "-"))
+        lines = _pressed(played)
+        told.append(", ".join(lines) or "-")
+        if cold:
+            told[-1] = f"cold cache: {told[-1] if lines else 'nothing to press'}"
     return told
 
 
 def _pressed(played: Played) -> list[str]:
-    return [f"{line.tool} {line.mode} {line.bytes_before:,}→{line.bytes_after:,}" for line in played.pressed]
+    """Say what was pressed: at first sight one by one, aged results together."""
+    told, aged = list[str](), [line for line in played.pressed if line.reason == "aged"]
+    for line in played.pressed:
+        if line.reason != "aged":
+            told.append(f"{line.tool} {line.mode} {line.bytes_before:,}→{line.bytes_after:,}")
+    if aged:
+        before, after = (sum(getattr(line, name) for line in aged) for name in ("bytes_before", "bytes_after"))
+        told.append(f"{len(aged)} aged {before:,}→{after:,}")
+    return told
 
 
 def _token_lines(session: Sequence[Played]) -> list[str]:

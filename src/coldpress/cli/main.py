@@ -76,7 +76,7 @@ class LazyGroup(click.Group):
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, "-V", "--version", message="coldpress %(version)s")
 def main() -> None:
-    """Make an AI agent's context smaller where that costs nothing.
+    """Make an AI agent's context smaller where that costs nothing or pays.
 
     Results go to stdout and are stable under --json; talk goes to stderr.
     """

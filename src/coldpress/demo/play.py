@@ -47,7 +47,7 @@ class Played:
     def pressed(self) -> tuple[Line, ...]:
         """What was made smaller on this request."""
         lines = self.receipt.lines if self.receipt else ()
-        return tuple(line for line in lines if line.reason in ("pressed", "restored"))
+        return tuple(line for line in lines if line.reason in ("pressed", "aged", "restored"))
 
 
 def play(
@@ -55,7 +55,8 @@ def play(
 ) -> list[Played]:
     """Send every request of the session through a gateway of its own, one after the other.
 
-    The upstream's clock runs at the recorded times, so that its cache forgets what a real one would have forgotten.
+    The clocks of upstream and gateway run at the recorded times, so that the cache forgets what a real one would have
+    forgotten, and the gateway expects it to.
 
     Args:
         recording: the session.
@@ -69,10 +70,12 @@ def play(
     """
     clock = _Clock()
     with StrictUpstream(Script(answer=_answers(recording)), clock=clock) as upstream:
-        provider = replace(settings.providers[0], name="demo", url=upstream.url, operation=operation, api_key=None)
-        default = replace(settings.default_provider, anthropic="demo", openai="demo")
+        provider = replace(
+            settings.bare_path_provider("anthropic"), url=upstream.url, operation=operation, api_key=None
+        )
+        default = replace(settings.default_provider, anthropic=provider.name, openai=provider.name)
         local = replace(settings, host="127.0.0.1", port=0, providers=(provider,), default_provider=default)
-        with closing(Driver(local, store)) as driver:
+        with closing(Driver(local, store, clock=clock)) as driver:
             return asyncio.run(
                 _play(recording, local, driver, upstream=upstream, clock=clock, progress=progress, store=store)
             )
@@ -101,7 +104,7 @@ async def _play(
     trajectory = recording.trajectory
     found: list[Played] = []
     async with (
-        serving(gateway_settings(settings, control_port=0), driver) as gateway,
+        serving(gateway_settings(settings, control_port=0), driver, clock=clock) as gateway,
         aiohttp.ClientSession() as client,
     ):
         for turn, body in zip(trajectory.turns, requests(trajectory, recording.head), strict=True):

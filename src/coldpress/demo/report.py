@@ -43,6 +43,7 @@ class Demo:
         return {
             "requests": len(self.press),
             "pressed": len(lines),
+            "aged": sum(line.reason == "aged" for line in lines),
             "pressed_by_mode": {
                 mode: sum(1 for x in lines if x.mode == mode) for mode in sorted({x.mode for x in lines})
             },

@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from coldpress.config.settings import Settings
+from coldpress.drive.memory import SMALLEST_PREFIX_TOKENS, Recent
 from coldpress.measure.forecast import SessionLength, Survival
-from coldpress.measure.prices import Prices, Unpriced, cost_usd, prices_for
+from coldpress.measure.prices import Prices, Rates, Unpriced, cost_usd, prices_for
 from coldpress.measure.prices import warm as warm_prices
 from coldpress.model.records import Cut, Money, Outcome
 from coldpress.model.usage import Usage
@@ -20,11 +21,19 @@ from coldpress.stores.base import Store
 _PRICE_SECONDS = 300
 """Some prices change on the hour: a look-up is remembered for no longer than this."""
 
+MOST_HARNESSES = 64
+"""Clients whose forecast is remembered: they name themselves, so there may be any number of them."""
+
 FORECAST_SECONDS = 600.0
 QUIET_SECONDS = 6 * 3600.0
 """A conversation without a request for this long counts as ended."""
 
 _MTOK = 1_000_000
+
+_NEARLY_ALL = 0.9
+_PAST_HEAD_SHARE = 0.2
+_FEWEST_PAST_HEAD = 1_024
+"""How much of what was kept of a prefix must be read, and must stand behind the head, to tell that it was held."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,22 +49,57 @@ class Removed:
     tail: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """The prefix that new edits of one request broke, as it stands before the reply tells whether it was held at all.
+
+    Attributes:
+        readable: tokens that would have been read without them if the prefix is held, less what they removed.
+        kept: tokens before the first of them, `head` of these before the first message.
+        expected: tokens that are read in spite of them if the prefix is held.
+        believed_held: whether the prefix was believed to be held.
+    """
+
+    readable: int
+    kept: int
+    head: int
+    expected: int
+    believed_held: bool
+
+    def rewritten(self, usage: Usage) -> int:
+        """Tokens that were written again and would have been read, as far as a reply can tell.
+
+        A prefix that was believed to be gone was held after all where the reply read nearly all that was kept of it.
+        That the head alone was read tells nothing: other conversations keep it alive. One that was believed to be held
+        was gone where nothing was read of it.
+        """
+        read = usage.read or 0
+        if self.believed_held and not read and self.expected >= SMALLEST_PREFIX_TOKENS:
+            return 0
+        past_head = self.kept - self.head >= max(_FEWEST_PAST_HEAD, _PAST_HEAD_SHARE * self.kept)
+        if not self.believed_held and not (past_head and read >= _NEARLY_ALL * self.kept):
+            return 0
+        return max(0, min(_written(usage), self.readable - read))
+
+
 class Accounts:
     """Prices and forecasts for one driver; safe to use from any thread.
 
     Args:
         settings: with the prices of the user.
         store: with the lengths of earlier sessions.
+        clock: seconds since 1970.
 
     Attributes:
         ready: whether look-ups are quick enough for an event loop.
     """
 
-    def __init__(self, settings: Settings, store: Store) -> None:
+    def __init__(self, settings: Settings, store: Store, *, clock: Callable[[], float] = time.time) -> None:
         self._settings = settings
         self._store = store
+        self._clock = clock
         self._prices: dict[tuple[str, str, int], Prices | Unpriced] = {}
-        self._curves: dict[str | None, tuple[float, Survival]] = {}
+        self._curves: Recent[str | None, tuple[float, Survival]] = Recent(MOST_HARNESSES)
         self._lock = threading.Lock()
         self.ready = False
 
@@ -92,17 +136,23 @@ class Accounts:
 
     def refresh_forecast(self, harness: str | None, workers: Executor) -> None:
         """Have the curve of a harness read anew in the background, where it is missing or old."""
-        now = time.time()
+        now = self._clock()
         with self._lock:
             known = self._curves.get(harness)
             if known is not None and now - known[0] < FORECAST_SECONDS:
                 return
-            self._curves[harness] = (now, known[1] if known else Survival.of(()))
+            self._curves.note(harness, (now, known[1] if known else Survival.of(())))
         workers.submit(self._read_curve, harness, now)
+
+    def load_forecast(self, harness: str | None) -> None:
+        """Read the curve of a harness now; blocking."""
+        self._read_curve(harness, self._clock())
 
     def _read_curve(self, harness: str | None, now: float) -> None:
         lengths = self._store.session_lengths(harness=harness, now=now, quiet_seconds=QUIET_SECONDS)
-        self._curves[harness] = (now, Survival.of(SessionLength(requests, ended) for requests, ended in lengths))
+        curve = Survival.of(SessionLength(requests, ended) for requests, ended in lengths)
+        with self._lock:
+            self._curves.note(harness, (now, curve))
 
 
 def money(
@@ -111,6 +161,8 @@ def money(
     prices_of: Callable[[str], Prices | Unpriced],
     removed: Removed | None,
     cut: Cut | None,
+    *,
+    broken: Broken | None = None,
 ) -> Money:
     """Work a reply out in dollars: its bill, and what the same request would have cost without our edits.
 
@@ -125,9 +177,12 @@ def money(
         prices_of: prices of another model, for steps that one took.
         removed: `None` where the edits' tokens were not counted.
         cut: the decision about aged results, if one was made on this request.
+        broken: the prefix that it broke; `None` where it broke none, or what was held is not known.
     """
     usage = outcome.usage
-    bill = cost_usd(usage, prices) if outcome.reported_usd is None else outcome.reported_usd
+    length = usage.prompt if outcome.context_tokens is None else outcome.context_tokens
+    with_edits = cost_usd(usage, prices, prompt_tokens=length)
+    bill = with_edits if outcome.reported_usd is None else outcome.reported_usd
     for model, other in outcome.others if outcome.reported_usd is None else ():
         step = cost_usd(other, prices_of(model))
         bill = bill if isinstance(bill, Unpriced) else step if isinstance(step, Unpriced) else bill + step
@@ -139,19 +194,24 @@ def money(
         return Money(summariser_usd=summariser_usd, prices=label, unpriced=bill.missing)
     if removed is None or isinstance(prices, Unpriced):
         return Money(bill, summariser_usd=summariser_usd, prices=label, unpriced=("tokens of an edit",))
-    rewritten = min(_written(usage), cut.rewrite_tokens) if cut is not None and cut.reason == "pays" else 0
-    without = cost_usd(_put_back(usage, removed, rewritten), prices)
-    with_edits = cost_usd(usage, prices)
+    if broken is not None:
+        rewritten = broken.rewritten(usage)
+    else:
+        rewritten = min(_written(usage), cut.rewrite_tokens) if cut is not None and cut.reason == "pays" else 0
+    if rewritten and broken is not None and not broken.believed_held:
+        removed = Removed(removed.held + removed.tail)
+    whole = (length or 0) + removed.held + removed.tail
+    without = cost_usd(_put_back(usage, removed, rewritten), prices, prompt_tokens=whole)
     if isinstance(without, Unpriced) or isinstance(with_edits, Unpriced):
         return Money(bill, summariser_usd=summariser_usd, prices=label, unpriced=("rates of the longer prompt",))
-    rewrite_usd = rewritten * _above_read(usage, prices) / _MTOK
+    rewrite_usd = rewritten * _above_read(usage, prices.at(length or 0)) / _MTOK
     return Money(bill, without - with_edits + rewrite_usd, rewrite_usd, summariser_usd, label)
 
 
 def _put_back(usage: Usage, removed: Removed, rewritten: int) -> Usage:
     """The usage of the same request without our edits."""
     as_read = removed.held if usage.read else 0
-    back = replace(usage, read=(usage.read or 0) + as_read + rewritten)
+    back = replace(usage, read=max(0, (usage.read or 0) + as_read + rewritten))
     return _add_written(back, removed.held - as_read + removed.tail - rewritten)
 
 
@@ -169,10 +229,9 @@ def _add_written(usage: Usage, tokens: int) -> Usage:
     return replace(usage, **{name: size for name, size in sizes.items() if size or getattr(usage, name) is not None})
 
 
-def _above_read(usage: Usage, prices: Prices) -> float:
+def _above_read(usage: Usage, rates: Rates) -> float:
     """What writing costs above reading, USD per million tokens."""
-    rates = prices.at(usage.prompt or 0)
     write = rates.write_usd_per_mtok(long=bool(usage.write_long) and (usage.write_long or 0) > (usage.write_short or 0))
     if not (usage.write_short or usage.write_long):
         write = rates.input_usd_per_mtok
-    return max(0.0, (write or rates.cache_write_usd_per_mtok) - rates.cache_read_usd_per_mtok)
+    return max(0.0, (rates.cache_write_usd_per_mtok if write is None else write) - rates.cache_read_usd_per_mtok)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from coldpress.config.settings import Settings
@@ -13,22 +13,21 @@ from coldpress.drive.accounts import Accounts
 from coldpress.drive.memory import Lineage, Recent
 from coldpress.drive.reads import Reads
 from coldpress.engine import aged as aged_results
-from coldpress.engine.aged import Aged, View
+from coldpress.engine.aged import Aged, Due, Known, View
 from coldpress.engine.belief import Held
 from coldpress.engine.binding import editable_from
 from coldpress.engine.cut import Weighed, weigh
 from coldpress.engine.gate import Terms
-from coldpress.engine.layout import message_ends
-from coldpress.engine.policy import Rule, RuleMode
-from coldpress.engine.session import Seen, Session
+from coldpress.engine.layout import Layout
+from coldpress.engine.policy import RuleMode
+from coldpress.engine.session import Session
 from coldpress.measure.prices import Unpriced
 from coldpress.measure.token_families import family_of
 from coldpress.measure.tokens import Counter, counter_for
 from coldpress.measure.weights import weigh as weigh_message
-from coldpress.model.conversation import Conversation
-from coldpress.model.edits import Edit
+from coldpress.model.conversation import Conversation, ToolName
 from coldpress.model.identity import EditKey
-from coldpress.model.records import Cut, Line, Operation
+from coldpress.model.records import Cut, CutReason, Line, Operation
 from coldpress.wire.marks import Insertion
 
 MOST_COUNTED: Final = 100_000
@@ -40,6 +39,18 @@ COUNT_BYTES: Final = 8 * 1024
 MOST_VIEWS: Final = 20_000
 """Aged results whose view is remembered."""
 
+MOST_RULES: Final = 4_096
+"""Tools whose rule is remembered."""
+
+MOST_REMEMBERED: Final = 256
+"""Conversations of which it is remembered what aged results there are, and where each message ends."""
+
+MOST_WEIGHED: Final = 150
+"""More aged results than this are weighed in a thread: a hundred take about half a millisecond."""
+
+MOST_LOOKED_AT: Final = 200
+"""More results than this of which nothing is known are gone through in a thread."""
+
 _BYTES_PER_HEAD_TOKEN: Final = 4
 
 
@@ -48,6 +59,7 @@ class Question:
     """A request of which the aged results are to be considered.
 
     Attributes:
+        name: of the conversation.
         conversation: the request.
         session: the state after it, with everything decided at first sight.
         provider: who serves it.
@@ -58,6 +70,7 @@ class Question:
         operation: only `press` makes edits.
     """
 
+    name: str
     conversation: Conversation
     session: Session
     provider: str
@@ -66,6 +79,25 @@ class Question:
     held: Held
     at: float
     operation: Operation
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A first look at a request: what has to be done, and whether that is work for a thread.
+
+    Attributes:
+        asked: the request.
+        known: of the conversation's oldest results.
+        terms: what the gate decides on, or the reason why it cannot; `None` where finding out would take long.
+        due: results to judge now, as `coldpress.engine.aged.due` gives them; `None` where nobody has looked yet.
+        is_heavy: whether it would hold up an event loop.
+    """
+
+    asked: Question
+    known: Known = field(repr=False)
+    terms: Terms | Cut | None
+    due: tuple[list[Due], int] | None = None
+    is_heavy: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +114,24 @@ class Considered:
     """
 
     weighed: Weighed
-    ends: tuple[int, ...] = ()
+    ends: Sequence[int] = ()
     counted_tokens: int | None = None
     scale: float = 1.0
     mark: Insertion | None = None
+
+    @property
+    def prompt_tokens(self) -> int | None:
+        """Tokens of the prompt as it is sent, `None` where nothing was counted."""
+        if not self.ends:
+            return None
+        return self.ends[-1] - (self.weighed.cut.removed_tokens if self.weighed.chosen else 0)
+
+    def kept(self, reason: CutReason) -> Considered:
+        """The same where what was chosen stays as it is after all."""
+        if not self.weighed.chosen:
+            return self
+        cut = replace(self.weighed.cut, reason=reason, applied=0, mark=False)
+        return replace(self, weighed=Weighed((), cut), counted_tokens=None, mark=None)
 
     @property
     def lines(self) -> tuple[Line, ...]:
@@ -105,22 +151,24 @@ class Aging:
         self._settings = settings
         self._accounts = accounts
         self._counted: Recent[tuple[bytes, str], int] = Recent(MOST_COUNTED)
-        self._families: set[str] = set()
+        self._vocabularies: set[str] = set()
         ages = (rule.age for rule in settings.policy.rules if rule.aged_mode is not None)
         self._youngest = min(ages, default=sys.maxsize)
+        self._rule_of = functools.lru_cache(MOST_RULES)(settings.policy.rule_for)
         self._views: Recent[tuple[EditKey, str, RuleMode, bool], View | None] = Recent(MOST_VIEWS)
+        self._known: Recent[tuple[str, tuple[ToolName, ...]], Known] = Recent(MOST_REMEMBERED)
+        self._layouts: Recent[tuple[str, str], Layout] = Recent(MOST_REMEMBERED)
+        self._floors: Recent[tuple[str, str | None], tuple[int, bytes, int]] = Recent(MOST_REMEMBERED)
 
-    def is_heavy(self, conversation: Conversation) -> bool:
-        """Whether considering a request is work for a thread: much to count, or a vocabulary or price list to load."""
-        family = family_of(conversation.head.model).name
-        if family not in self._families or not self._accounts.ready:
-            return True
-        total = 0
-        for message in reversed(conversation.messages):
-            if (message.digest, family) in self._counted:
-                break
-            total += len(message.span)
-        return total > COUNT_BYTES
+    def look(self, asked: Question) -> Look:
+        """Say what has to be done to consider a request; cheap."""
+        known = self._known.get((asked.name, asked.conversation.head.tools)) or Known()
+        known = known if known.holds(asked.session) else Known()
+        terms = self._terms(asked) if self._accounts.ready else None
+        if terms is None or len(asked.session.shown) - len(known.shown) > MOST_LOOKED_AT:
+            return Look(asked, known, terms, is_heavy=True)
+        due = aged_results.due(asked.session, self._rule_of, known)
+        return Look(asked, known, terms, due, is_heavy=self._is_heavy(asked, known, due[0], terms))
 
     def may_have_aged(self, session: Session) -> bool:
         """Whether any result of the conversation is old enough that something could be done, cheaply judged."""
@@ -128,30 +176,66 @@ class Aging:
             return False
         return session.age(session.seen[0].message) >= self._youngest or any(seen.left for seen in session.seen)
 
-    def consider(self, asked: Question) -> Considered | None:
+    def consider(self, look: Look) -> Considered | None:
         """Decide on the aged results of a request; `None` where there are none."""
+        asked, terms = look.asked, look.terms or self._terms(look.asked)
+        due, settled = look.due or aged_results.due(asked.session, self._rule_of, look.known)
+        if isinstance(terms, Cut):
+            self._learn(look, aged_results.learned(asked.session, due, settled, look.known, None))
+            count = len(look.known.gains) + len(look.known.unviewed) + len(due)
+            return Considered(Weighed((), replace(terms, candidates=count))) if count else None
         conversation = asked.conversation
-        candidates = aged_results.aged(asked.session, self._settings.policy, self._view_of(conversation))
+        candidates, gains = aged_results.aged(
+            asked.session, due, look.known, functools.partial(self._view, conversation)
+        )
+        self._learn(look, aged_results.learned(asked.session, due, settled, look.known, gains))
         if not candidates:
             return None
-        terms = self._terms(asked)
-        if isinstance(terms, Cut):
-            return Considered(Weighed((), replace(terms, candidates=len(candidates))))
         counter = counter_for(conversation.head.model)
-        self._families.add(counter.family.name)
-        tokens = [self._tokens(conversation, index, counter) for index in range(len(conversation.messages))]
+        self._vocabularies.add(counter.family.name)
+        layout = self._layout(asked, counter)
         calibration = asked.lineage.calibration
         scale = counter.family.scale * calibration.scale
-        ends = message_ends(
-            [calibration.scale * count for count in tokens],
-            asked.session.edits,
-            head_tokens=_head_tokens(asked),
-            scale=scale,
-        )
+        ends = layout.ends(head_tokens=_head_tokens(asked), scale=calibration.scale)
         reads = Reads.of(conversation, asked.session, asked.held, ends, asked.provider)
         weighed, mark = self._weighed(asked, candidates, reads, terms, scale)
         freed = sum(aged.view.freed_tokens for aged in weighed.chosen)
-        return Considered(weighed, ends, _counted(tokens, asked.session.edits, freed, counter), scale, mark)
+        counted = max(0, round(layout.sums[-1] - freed * counter.family.scale))
+        return Considered(weighed, ends, counted, scale, mark)
+
+    def _is_heavy(self, asked: Question, known: Known, due: Sequence[Due], terms: Terms | Cut) -> bool:
+        """Whether there is much to read, count or weigh, or something to load first."""
+        if isinstance(terms, Cut):
+            return False
+        conversation, unviewed = asked.conversation, (*known.unviewed, *due)
+        family = family_of(conversation.head.model)
+        if len(known.gains) + len(unviewed) > MOST_WEIGHED or (family.o200k and family.name not in self._vocabularies):
+            return True
+        offered = conversation.head.tools
+        size = sum(len(one.seen.literal.span) for one in unviewed if _name(one, offered) not in self._views)
+        for message in reversed(conversation.messages):
+            if size > COUNT_BYTES or (message.digest, family.name) in self._counted:
+                break
+            size += len(message.span)
+        return size > COUNT_BYTES
+
+    def _learn(self, look: Look, learned: Known) -> None:
+        if learned is not look.known:
+            self._known.note((look.asked.name, look.asked.conversation.head.tools), learned)
+
+    def _layout(self, asked: Question, counter: Counter) -> Layout:
+        conversation, name = asked.conversation, (asked.name, counter.name)
+        messages = conversation.messages
+        before = self._layouts.get(name) or Layout()
+        layout = before.extended(
+            messages,
+            asked.session.edits,
+            lambda index: self._tokens(conversation, index, counter),
+            scale=counter.family.scale,
+        )
+        # The last messages may be those of one of many requests that continue from here.
+        self._layouts.note(name, layout.upto(messages, conversation.known))
+        return layout
 
     def _weighed(
         self, asked: Question, candidates: Sequence[Aged], reads: Reads, terms: Terms, scale: float
@@ -164,8 +248,9 @@ class Aging:
             asked.held,
             terms,
             scale=scale,
-            floor=editable_from(asked.conversation, allow_thinking_loss=self._settings.allow_thinking_loss),
+            floor=self._floor(asked),
             operation=asked.operation,
+            stopped=asked.lineage.stopped,
         )
         weighed = ask(readable=reads.hopeful)
         if not weighed.chosen or asked.held.belief.state == "cold" or not reads.needs_marks:
@@ -191,19 +276,26 @@ class Aging:
             long=asked.lineage.long_writes,
         )
 
-    def _view_of(self, conversation: Conversation) -> aged_results.ViewOf:
-        offered = frozenset(conversation.head.tools)
+    def _floor(self, asked: Question) -> int:
+        """The first message that may be edited; of the known ones that is remembered."""
+        conversation, name = asked.conversation, (asked.name, asked.conversation.head.model)
+        messages, known = conversation.messages, conversation.known
+        count, chain, before = self._floors.get(name) or (0, b"", 0)
+        if count > len(messages) or (count > 0 and messages[count - 1].chain != chain):
+            count, before = 0, 0
+        allowed = self._settings.allow_thinking_loss
+        floor = editable_from(conversation, allow_thinking_loss=allowed, since=count) or before
+        if known > 0 and floor <= known:
+            self._floors.note(name, (known, messages[known - 1].chain, floor))
+        return floor
 
-        def view_of(seen: Seen, rule: Rule, mode: RuleMode) -> View | None:
-            shown = seen.standing.mode if seen.standing else "exact"
-            key = (seen.key, shown, mode, seen.tool in offered)
-            if key in self._views:
-                return self._views.get(key)
-            view = aged_results.view(conversation, seen, rule, mode)
-            self._views.note(key, view)
-            return view
-
-        return view_of
+    def _view(self, conversation: Conversation, due: Due) -> View | None:
+        name = _name(due, conversation.head.tools)
+        if name in self._views:
+            return self._views.get(name)
+        view = aged_results.view(conversation, due.seen, due.rule, due.mode)
+        self._views.note(name, view)
+        return view
 
     def _tokens(self, conversation: Conversation, index: int, counter: Counter) -> int:
         key = (conversation.messages[index].digest, counter.family.name)
@@ -215,14 +307,15 @@ class Aging:
 
 
 def _head_tokens(asked: Question) -> int:
-    """Tokens before the first message: what the last reply reported beyond the messages, else by the bytes."""
+    """Tokens before the first message: what the last counted prompt had beyond the messages, else by the bytes."""
     lineage, conversation = asked.lineage, asked.conversation
-    if lineage.prompt_tokens is not None and lineage.counted_tokens is not None:
-        return max(0, lineage.prompt_tokens - lineage.calibration.scaled(lineage.counted_tokens))
+    if lineage.counted_prompt_tokens is not None and lineage.counted_tokens is not None:
+        return max(0, lineage.counted_prompt_tokens - lineage.calibration.scaled(lineage.counted_tokens))
     inside = sum(len(message.span) for message in conversation.messages)
     return max(0, len(conversation.body) - inside) // _BYTES_PER_HEAD_TOKEN
 
 
-def _counted(tokens: Sequence[int], edits: Sequence[Edit], freed_tokens: int, counter: Counter) -> int:
-    saved = freed_tokens + sum(edit.standing.saved_tokens or 0 for edit in edits)
-    return max(0, sum(tokens) - round(saved * counter.family.scale))
+def _name(due: Due, offered: Sequence[ToolName]) -> tuple[EditKey, str, RuleMode, bool]:
+    """Name a view: it depends on what is shown now, and says how to call a tool again that is still offered."""
+    shown = due.seen.standing.mode if due.seen.standing else "exact"
+    return due.seen.key, shown, due.mode, due.seen.tool in offered

@@ -9,12 +9,13 @@ stores the result.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -25,8 +26,8 @@ from coldpress.config.settings import Settings
 from coldpress.drive.accounts import Accounts
 from coldpress.drive.aging import Aging, Considered, Question
 from coldpress.drive.exchange import Inbound, Prepared
-from coldpress.drive.insight import Insight
-from coldpress.drive.receipts import Sending, bytes_saved, receipt_of, unread_receipt
+from coldpress.drive.insight import Insight, Opened
+from coldpress.drive.receipts import Sending, bytes_saved, lineage_of, receipt_of, unread_receipt
 from coldpress.drive.settle import Decided, Settler
 from coldpress.engine.aged import Aged
 from coldpress.engine.belief import Held
@@ -73,15 +74,40 @@ class _Planned:
         return self.reading.conversation
 
 
+@dataclass(slots=True)
+class _Fault:
+    """A mistake of ours, if one is made: it is logged and costs what it was about, never an agent its request.
+
+    Attributes:
+        what: could not be done because of it.
+        request_id: on which request.
+        name: of its kind, empty where none was made.
+    """
+
+    what: str
+    request_id: str
+    name: str = ""
+
+    @contextlib.contextmanager
+    def kept(self) -> Iterator[None]:
+        """Go on behind the block where one was made in it."""
+        try:
+            yield
+        except Exception as error:
+            log.exception(self.what, extra={"request": self.request_id})
+            self.name = type(error).__name__
+
+
 class Driver:
     """Prepares requests of many conversations at a time. Use from one event loop.
 
     Args:
         settings: frozen settings.
         store: where originals, decisions and receipts are kept.
+        clock: seconds since 1970.
     """
 
-    def __init__(self, settings: Settings, store: Store) -> None:
+    def __init__(self, settings: Settings, store: Store, *, clock: Callable[[], float] = time.time) -> None:
         self._settings = settings
         self._store = store
         self._reader: Reader[Session] = Reader(seed=int.from_bytes(os.urandom(8), "little"))
@@ -89,7 +115,8 @@ class Driver:
         # More than one, so that a giant request does not hold up the others: threads take turns.
         self._workers = ThreadPoolExecutor(PLANNING_THREADS, thread_name_prefix="coldpress-plan")
         self._settler = Settler(store)
-        self._accounts = Accounts(settings, store)
+        self._clock = clock
+        self._accounts = Accounts(settings, store, clock=clock)
         self._insight = Insight(settings, store, self._accounts)
         self._aging = Aging(settings, self._accounts)
         self._workers.submit(self._accounts.warm)
@@ -99,6 +126,12 @@ class Driver:
 
         Never raises for a reason of ours: the client's own bytes are sent and the receipt says why.
         """
+        fault = _Fault("request passed through", inbound.request_id)
+        with fault.kept():
+            return await self._prepare_or_pass(inbound)
+        return self._pass_through(inbound, fault.name)
+
+    async def _prepare_or_pass(self, inbound: Inbound) -> Prepared:
         try:
             return await self._prepare(inbound)
         except Misread:
@@ -111,19 +144,25 @@ class Driver:
         except asyncio.CancelledError:
             self._pass_through(inbound, "given_up")  # too slow, or the client left; a receipt already put stays
             raise
-        except Exception as error:  # pass through on doubt: no mistake of ours may stop an agent
-            log.exception("request passed through", extra={"request": inbound.request_id})
-            return self._pass_through(inbound, type(error).__name__)
 
     def finish(self, outcome: Outcome) -> None:
-        """Learn from how a request ended, and write it down."""
-        opened = self._insight.learn(outcome)
-        if opened is None:
-            self._store.add_outcome(outcome)
-        elif self._accounts.ready:
-            self._store.add_outcome(self._insight.priced(opened, outcome))
-        else:
-            self._workers.submit(lambda: self._store.add_outcome(self._insight.priced(opened, outcome)))
+        """Learn from how a request ended, and write it down.
+
+        Never raises: the reply is out, and what became of it is written down even where nothing could be learned.
+        """
+        opened: Opened | None = None
+        with _Fault("nothing learned from a reply", outcome.request_id).kept():
+            opened = self._insight.learn(outcome)
+            if opened is not None and not self._accounts.ready:
+                self._workers.submit(self._write_down, opened, outcome)
+                return
+        self._write_down(opened, outcome)
+
+    def _write_down(self, opened: Opened | None, outcome: Outcome) -> None:
+        """Put an outcome into the ledger, with its money where that can be worked out."""
+        with _Fault("a reply could not be priced", outcome.request_id).kept():
+            outcome = self._insight.priced(opened, outcome) if opened is not None else outcome
+        self._store.add_outcome(outcome)
 
     @property
     def wants_replies(self) -> bool:
@@ -132,7 +171,14 @@ class Driver:
 
     def log_reply(self, request_id: str, headers: Sequence[tuple[str, str]], body: bytes) -> None:
         """Put a reply into the raw log, as far as it came."""
-        self._store.log_event(request_id, time.time(), "reply", headers, body)
+        self._store.log_event(request_id, self._clock(), "reply", headers, body)
+
+    def load_forecast(self, harness: str | None) -> None:
+        """Read how long earlier conversations of a client were; blocking.
+
+        Else that is done in the background, when it is first asked for, and decisions until then go by the settings.
+        """
+        self._accounts.load_forecast(harness)
 
     def stats(self) -> dict[str, object]:
         """Give the ledger's sums for `/stats`; blocking.
@@ -191,12 +237,26 @@ class Driver:
         return _Planned(reading, operation, notes, held, plan, pending, tuple(batches))
 
     async def _consider(self, inbound: Inbound, planned: _Planned) -> Considered | None:
-        """Weigh the aged results, where there may be any."""
+        """Weigh the aged results, where there may be any.
+
+        They can wait: where that takes too long, or goes wrong, everything else goes out as it was decided.
+        """
+        with _Fault("aged results not weighed", inbound.request_id).kept():
+            try:
+                return await self._weigh(inbound, planned)
+            except TimeoutError:
+                log.warning("no time to weigh aged results", extra={"request": inbound.request_id})
+        return None
+
+    async def _weigh(self, inbound: Inbound, planned: _Planned) -> Considered | None:
         plan, held = planned.plan, planned.held
         if plan is None or held is None or not self._aging.may_have_aged(plan.session):
             return None
+        if self._is_decided(planned.conversation, plan.session):
+            return None
         self._accounts.refresh_forecast(inbound.harness, self._workers)
         question = Question(
+            name=lineage_of(planned.conversation),
             conversation=planned.conversation,
             session=plan.session,
             provider=inbound.provider,
@@ -206,12 +266,26 @@ class Driver:
             at=inbound.received_at,
             operation=planned.operation,
         )
-        heavy = self._aging.is_heavy(planned.conversation)
-        return await self._run(functools.partial(self._aging.consider, question), beside=heavy)
+        look = self._aging.look(question)
+        return await self._run(functools.partial(self._aging.consider, look), beside=look.is_heavy)
+
+    def _is_decided(self, conversation: Conversation, session: Session) -> bool:
+        """Whether this very request was decided on before: the first decision on it holds, whatever came of it."""
+        last = len(conversation.messages) - 1
+        stands = bool(session.aged) and session.aged[-1].at == last
+        # Sent before without a batch, it may have gone on since, and all that follows it goes by what was sent.
+        again = conversation.known == len(conversation.messages) or self._insight.was_sent(conversation)
+        return stands or again or self._settler.sent_exact(conversation.messages[last].chain)
 
     async def _settle(self, inbound: Inbound, planned: _Planned, considered: Considered | None) -> Prepared:
         """Make what is replaced durable, then splice. What cannot be made durable is sent exact."""
-        sending = Sending(planned.operation, notes=planned.notes, held=planned.held, considered=considered)
+        sending = Sending(
+            planned.operation,
+            notes=planned.notes,
+            held=planned.held,
+            considered=considered,
+            scale=self._insight.scale(planned.conversation),
+        )
         if planned.plan is None:
             receipt = receipt_of(inbound, planned.conversation, sending, inbound.body)
             self._store.put((), (), receipt)
@@ -225,7 +299,8 @@ class Driver:
             sending = replace(_with_edits(sending, decided, settled.session), mark=None)
             body = splice(inbound.body, sending.splices)
         if settled.failed:
-            sending = replace(sending, lines=(), notes=(*sending.notes, "store_failed"))
+            kept = considered.kept("store_failed") if considered else None
+            sending = replace(sending, considered=kept, lines=(), notes=(*sending.notes, "store_failed"))
             receipt = receipt_of(inbound, planned.conversation, sending, body)
         else:
             with self._lock:
@@ -283,6 +358,7 @@ def _decided(planned: _Planned, considered: Considered | None) -> Decided:
     decided = Decided(
         conversation,
         plan,
+        plan.session,
         pending=planned.pending,
         pending_batches=planned.pending_batches,
         known_edits=len(before.first) if before is not None else 0,
@@ -290,11 +366,12 @@ def _decided(planned: _Planned, considered: Considered | None) -> Decided:
     if considered is None or not considered.weighed.chosen:
         return decided
     chosen = considered.weighed.chosen
-    edits = tuple(_aged_edit(aged) for aged in chosen)
+    made = AgedEdits(len(conversation.messages) - 1, tuple(_aged_edit(aged) for aged in chosen))
     return replace(
         decided,
+        session=plan.session.with_aged((made,)),
         batch=considered.weighed.batch(conversation.messages[-1].chain),
-        aged=AgedEdits(len(conversation.messages) - 1, edits),
+        aged=made,
         originals=tuple((aged.view.standing.original, conversation.text(aged.seen.literal)) for aged in chosen),
     )
 

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final
 
 from coldpress.config.settings import Settings
-from coldpress.drive.accounts import Accounts, Removed, money
+from coldpress.drive.accounts import Accounts, Broken, Removed, money
+from coldpress.drive.aging import Considered
 from coldpress.drive.exchange import Inbound
 from coldpress.drive.memory import LifetimeKey, Lineage, Memory, Recent, after_reply, head_name
-from coldpress.drive.reads import entries_left
+from coldpress.drive.reads import asks_long_life, entries_left
 from coldpress.drive.receipts import Sending, lineage_of, tokens_saved
-from coldpress.engine.belief import Held, believe
+from coldpress.engine.belief import Held, believe, sent_by_others
 from coldpress.measure.cache_rules import rules_for
+from coldpress.measure.token_families import family_of
 from coldpress.model.conversation import Conversation
 from coldpress.model.edits import Edit
-from coldpress.model.records import Cut, Outcome
+from coldpress.model.records import Belief, Cut, Outcome
 from coldpress.stores.base import Store
 
 log = logging.getLogger(__name__)
 
 _HOUR_SECONDS: Final = 3600.0
+_KEYS_KEPT: Final = 4_096
 
 MOST_OPEN: Final = 10_000
 """Requests whose reply is awaited."""
@@ -33,6 +37,7 @@ class Opened:
 
     lineage: str
     chain: bytes
+    head: bytes
     provider: str
     model: str | None
     at: float
@@ -40,6 +45,7 @@ class Opened:
     held: Held
     removed: Removed | None
     cut: Cut | None
+    broken: Broken | None
     counted_tokens: int | None
 
 
@@ -63,6 +69,10 @@ class Insight:
         """What replies have told about a conversation."""
         return self._memory.lineage(lineage_of(conversation))
 
+    def scale(self, conversation: Conversation) -> float:
+        """The provider's tokens for one of `coldpress.measure.tokens.estimate`, as far as replies have told."""
+        return family_of(conversation.head.model).scale * self.lineage(conversation).calibration.scale
+
     def stopped(self, conversation: Conversation) -> bool:
         """Whether the provider has dropped reasoning after an edit in this conversation."""
         return self.lineage(conversation).stopped
@@ -76,43 +86,63 @@ class Insight:
         head = conversation.head
         changed = ("head_changed",) if identity_before not in (b"", head.identity) else ()
         last = self.lineage(conversation).head
-        self._memory.change(lineage_of(conversation), lambda known: replace(known, head=head.exact))
+        if last != head.exact:
+            self._memory.change(lineage_of(conversation), lambda known: replace(known, head=head.exact))
         return changed + (("volatile_head",) if last not in (b"", head.exact) else ())
 
     def believe(self, inbound: Inbound, conversation: Conversation) -> Held:
         """Say what the provider is believed to hold of a conversation; may ask the store, so it may block."""
         lineage = self._traced(conversation)
-        key = (inbound.provider, conversation.head.model, lineage.long_writes)
-        known = self._memory.knowledge(conversation, lineage, key, documented=documented_lifetime(key))
-        held = believe(conversation, head_name(conversation.head), known, now=inbound.received_at)
-        tokens = lineage.prompt_tokens if known.ancestors else None
-        read = tokens if held.belief.state == "warm" else 0 if held.belief.state == "cold" else None
-        return replace(held, belief=replace(held.belief, read_tokens=read), tokens=tokens)
+        now, key = inbound.received_at, (inbound.provider, conversation.head.model, lineage.long_writes)
+        held = self._judged(conversation, key, now)
+        if held.belief.why == "idle" and not lineage.long_writes and asks_long_life(conversation):
+            # No reply has told yet what the client asks for.
+            held = self._judged(conversation, (*key[:2], True), now)
+        tokens, belief = held.tokens, held.belief
+        read = tokens if belief.state == "warm" else 0 if belief.state == "cold" else None
+        belief = Belief(belief.state, belief.why, belief.idle_seconds, belief.lifetime_seconds, read)
+        return Held(belief, held.messages, held.entries, tokens)
+
+    def _judged(self, conversation: Conversation, key: LifetimeKey, now: float) -> Held:
+        name = lineage_of(conversation)
+        known = self._memory.knowledge(conversation, name, key, documented=documented_lifetime(key))
+        if known.ancestors and sent_by_others(conversation, known.ancestors[0].messages) is not None:
+            trace = self._store.trace(name)
+            if trace is not None and trace.last_at > self._memory.lineage(name).sent_at:
+                known = replace(known, elsewhere_at=trace.last_at)
+        return believe(conversation, head_name(conversation.head), known, now=now)
+
+    def was_sent(self, conversation: Conversation) -> bool:
+        """Whether this very request went out before."""
+        return self._memory.was_sent(conversation.messages[-1].chain)
 
     def note_sent(self, inbound: Inbound, conversation: Conversation, sending: Sending) -> None:
         """Remember a request that goes out, until its reply has ended."""
-        wanted = sending.considered is not None
-        entries = entries_left(conversation, inbound.provider, sending.mark, wanted=wanted)
+        entries = entries_left(conversation, inbound.provider, sending.mark)
         self._memory.note_sent(conversation, at=inbound.received_at, entries=entries)
         held = sending.held
-        if held is None:
+        if held is None or not conversation.messages:
             return
         name = lineage_of(conversation)
         considered = sending.considered
         lineage = self._memory.lineage(name)
+        self._memory.change(name, lambda seen: replace(seen, sent_at=max(seen.sent_at, inbound.received_at)))
+        broken = _broken(considered, held)
         if considered is not None and considered.weighed.chosen:
             first = considered.ends[considered.weighed.chosen[0].seen.message]
             held = replace(held, tokens=_least(held.tokens, first))
         opened = Opened(
             lineage=name,
             chain=conversation.messages[-1].chain,
+            head=head_name(conversation.head),
             provider=inbound.provider,
             model=conversation.head.model,
             at=inbound.received_at,
             lifetime=(inbound.provider, conversation.head.model, lineage.long_writes),
             held=held,
-            removed=_removed(sending.edits, held.messages, considered.scale if considered else 1.0),
+            removed=_removed(sending.edits, _read_before(conversation, held), sending.scale),
             cut=sending.cut,
+            broken=broken,
             counted_tokens=considered.counted_tokens if considered else None,
         )
         self._open.note(inbound.request_id, opened)
@@ -123,6 +153,10 @@ class Insight:
         if opened is None:
             return None
         if outcome.status is not None and outcome.status < 300:
+            self._memory.note_answered(opened.lineage, opened.model, opened.head, at=opened.at)
+            prompt = outcome.context_tokens if outcome.context_tokens is not None else outcome.usage.prompt
+            replied_at = opened.at + outcome.duration_seconds
+            self._memory.note_reply(opened.chain, at=opened.at, replied_at=replied_at, tokens=prompt)
             self._learn_caches(opened, outcome)
         elif outcome.status is not None:
             self._memory.forget_sent(opened.chain, at=opened.at)
@@ -139,6 +173,7 @@ class Insight:
             lambda model: self._accounts.prices(opened.provider, model, opened.at),
             opened.removed,
             opened.cut,
+            broken=opened.broken,
         )
         return replace(outcome, money=worked_out)
 
@@ -192,6 +227,7 @@ class Insight:
         return found
 
 
+@lru_cache(_KEYS_KEPT)
 def documented_lifetime(key: LifetimeKey) -> float | None:
     """How long a provider is said to keep an unused prefix, in seconds; `None` where that is not known.
 
@@ -206,8 +242,27 @@ def documented_lifetime(key: LifetimeKey) -> float | None:
     return max(2 * seconds, _HOUR_SECONDS) if seconds is not None and rules.at_least else seconds
 
 
+def _broken(considered: Considered | None, held: Held) -> Broken | None:
+    if considered is None or not considered.weighed.chosen or held.tokens is None:
+        return None
+    cut = considered.weighed.cut
+    readable = held.tokens - cut.removed_tokens
+    return Broken(
+        readable=readable,
+        kept=considered.ends[considered.weighed.chosen[0].seen.message],
+        head=considered.ends[0],
+        expected=readable - cut.rewrite_tokens,
+        believed_held=held.belief.state == "warm",
+    )
+
+
 def _least(one: int | None, other: int) -> int:
     return other if one is None else min(one, other)
+
+
+def _read_before(conversation: Conversation, held: Held) -> int:
+    """How many leading messages are read if the reply reads anything: without a belief, what the model has seen."""
+    return held.messages if held.belief.state != "unknown" else max(0, conversation.last_assistant)
 
 
 def _removed(edits: tuple[Edit, ...], held_messages: int, scale: float) -> Removed | None:

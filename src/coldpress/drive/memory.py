@@ -7,12 +7,13 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TypeVar
 
 from coldpress.engine.belief import Held, Knowledge, Sent
 from coldpress.measure.calibration import Calibration
 from coldpress.measure.lifetime import Lifetime
-from coldpress.model.conversation import Conversation, Head
+from coldpress.model.conversation import Conversation, Head, ToolName
 from coldpress.model.usage import Usage
 
 MOST_LINEAGES = 10_000
@@ -51,10 +52,12 @@ class Lineage:
         reads_reported: whether the last reply said what it read; `None` before the first reply.
         long_writes: whether the client's marks ask for the long lifetime.
         prompt_tokens: the prompt of the last reply as the provider reported it, `None` where unknown.
-        counted_tokens: its messages as sent, as we counted them, `None` where nobody did.
+        counted_tokens: messages of the last request that was counted, as sent and as we counted them; `None` before
+            one was. `counted_prompt_tokens` is its whole prompt, as reported.
         calibration: reported tokens for one of ours.
         last_at: the newest request that the ledger knows, from before this process.
         traced: the ledger was asked.
+        sent_at: the newest request that this process sent, 0 before one.
     """
 
     head: bytes = b""
@@ -64,19 +67,34 @@ class Lineage:
     long_writes: bool = False
     prompt_tokens: int | None = None
     counted_tokens: int | None = None
+    counted_prompt_tokens: int | None = None
     calibration: Calibration = UNCALIBRATED
     last_at: float | None = None
     traced: bool = False
+    sent_at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A request that ended at some message: when it was sent, to which model, behind which head, and what it left."""
+    """A request that ended at some message: when it was sent, to which model, behind which head, and what it left.
+
+    `tokens` is its prompt as reported, `None` before that. `earlier` is when the same request was sent before, which is
+    what holds if this one fails. `replied_at` is when its reply had come, 0 where none has: the lifetime of what it
+    left begins then (docs/explanation/cache.md).
+    """
 
     at: float
     model: str | None
     head: bytes
     entries: tuple[int, ...]
+    tokens: int | None = None
+    earlier: float | None = None
+    replied_at: float = 0.0
+
+    @property
+    def asked(self) -> tuple[str | None, bytes]:
+        """Which cache it is about."""
+        return self.model, self.head
 
 
 class Recent(OrderedDict[K, V]):
@@ -100,6 +118,7 @@ class Memory:
 
     _lineages: Recent[str, Lineage] = field(default_factory=lambda: Recent(MOST_LINEAGES))
     _sent: Recent[bytes, tuple[_Place, ...]] = field(default_factory=lambda: Recent(MOST_SENT))
+    _answered: Recent[tuple[str, str | None, bytes], float] = field(default_factory=lambda: Recent(MOST_LINEAGES))
     _lifetimes: Recent[LifetimeKey, Lifetime] = field(default_factory=lambda: Recent(1_000))
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -120,13 +139,36 @@ class Memory:
         place = _Place(at, conversation.head.model, head_name(conversation.head), entries)
         with self._lock:
             chain = conversation.messages[-1].chain
-            others = (p for p in self._sent.get(chain, ()) if (p.model, p.head) != (place.model, place.head))
+            held = self._sent.get(chain, ())
+            same = next((p for p in held if p.asked == place.asked), None)
+            if same is not None:
+                place = replace(place, tokens=same.tokens, earlier=same.at)
+            others = (p for p in held if p.asked != place.asked)
             self._sent.note(chain, (place, *others)[:_VARIANTS])
+
+    def was_sent(self, chain: bytes) -> bool:
+        """Whether a request that ended with this message went out before, and was not refused."""
+        with self._lock:
+            return chain in self._sent
+
+    def note_answered(self, name: str, model: str | None, head: bytes, *, at: float) -> None:
+        """Note that a request was taken: it has read, and so kept alive, what shorter ones of its conversation left."""
+        with self._lock:
+            asked = (name, model, head)
+            self._answered.note(asked, max(at, self._answered.get(asked, 0.0)))
+
+    def note_reply(self, chain: bytes, *, at: float, replied_at: float, tokens: int | None) -> None:
+        """Note when the reply to a request that went out at `at` had come, and how many tokens its prompt had."""
+        with self._lock:
+            places = self._sent.get(chain, ())
+            if any(place.at == at for place in places):
+                self._sent[chain] = tuple(_replied(p, replied_at, tokens) if p.at == at else p for p in places)
 
     def forget_sent(self, chain: bytes, *, at: float) -> None:
         """Take back that a request went out: the provider did not take it, so it keeps nothing of it."""
         with self._lock:
-            kept = tuple(place for place in self._sent.get(chain, ()) if place.at != at)
+            places = (_without(place, at) for place in self._sent.get(chain, ()))
+            kept = tuple(place for place in places if place is not None)
             if kept:
                 self._sent[chain] = kept
             else:
@@ -135,24 +177,31 @@ class Memory:
     def ancestors(self, conversation: Conversation) -> tuple[Sent, ...]:
         """Find the requests that this one contains, the longest first: back to one with its model and head, and more.
 
-        At most 32 are given: enough to say where reads can end.
+        No more than 32 are given, which is enough to say where reads can end, unless that one lies further back.
         """
         found: list[Sent] = []
+        asked, fits = (conversation.head.model, head_name(conversation.head)), False
         with self._lock:
             for index in range(len(conversation.messages) - 1, -1, -1):
                 for place in self._sent.get(conversation.messages[index].chain, ()):
-                    found.append(Sent(place.at, index + 1, place.model, place.head, place.entries))
-                if len(found) >= _MOST_ANCESTORS:
+                    fits = fits or place.asked == asked
+                    if len(found) < _MOST_ANCESTORS or place.asked == asked:
+                        at = max(place.at, place.replied_at)
+                        found.append(Sent(at, index + 1, *place.asked, place.entries, place.tokens))
+                if fits and len(found) >= _MOST_ANCESTORS:
                     break
         return tuple(found)
 
     def knowledge(
-        self, conversation: Conversation, lineage: Lineage, key: LifetimeKey, *, documented: float | None
+        self, conversation: Conversation, name: str, key: LifetimeKey, *, documented: float | None
     ) -> Knowledge:
-        """Put together what is known when a request comes."""
+        """Put together what is known when a request comes of the conversation of this name."""
+        lineage, asked = self.lineage(name), (name, conversation.head.model, head_name(conversation.head))
         with self._lock:
             lifetime = self._lifetimes.get(key) or Lifetime(documented)
-        return Knowledge(self.ancestors(conversation), lifetime.seconds, lineage.misses, lineage.last_at)
+            answered_at = self._answered.get(asked, 0.0)
+        known = self.ancestors(conversation)
+        return Knowledge(known, lifetime.seconds, lineage.misses, lineage.last_at, answered_at)
 
     def learn_lifetime(self, key: LifetimeKey, held: Held, read_tokens: int, *, documented: float | None) -> None:
         """Compare what a reply read after a pause with what it would have read of a prefix that is still held."""
@@ -169,6 +218,17 @@ class Memory:
             self._lifetimes.note(key, known)
 
 
+def _replied(place: _Place, at: float, tokens: int | None) -> _Place:
+    return replace(place, replied_at=at, tokens=place.tokens if tokens is None else tokens)
+
+
+def _without(place: _Place, at: float) -> _Place | None:
+    """What is left of a place if what was sent at a moment did not count."""
+    if place.at != at:
+        return place
+    return None if place.earlier is None else replace(place, at=place.earlier, earlier=None)
+
+
 def after_reply(
     lineage: Lineage, held: Held, *, usage: Usage, context_tokens: int | None, counted_tokens: int | None
 ) -> Lineage:
@@ -176,7 +236,7 @@ def after_reply(
     prompt = context_tokens if context_tokens is not None else usage.prompt
     calibration = lineage.calibration.after_turn(
         estimated_before=lineage.counted_tokens,
-        reported_before=lineage.prompt_tokens,
+        reported_before=lineage.counted_prompt_tokens,
         estimated_now=counted_tokens,
         reported_now=prompt,
     )
@@ -184,7 +244,9 @@ def after_reply(
         lineage,
         calibration=calibration,
         prompt_tokens=prompt,
-        counted_tokens=counted_tokens,
+        # Requests in between that nobody counted change nothing: what was added since then is compared.
+        counted_tokens=lineage.counted_tokens if counted_tokens is None else counted_tokens,
+        counted_prompt_tokens=lineage.counted_prompt_tokens if counted_tokens is None else prompt,
         reads_reported=usage.read is not None,
         long_writes=bool(usage.write_long) or (lineage.long_writes and not usage.write_short),
         misses=_misses(lineage.misses, held, usage.read),
@@ -204,4 +266,9 @@ def _misses(before: int, held: Held, read_tokens: int | None) -> int:
 
 def head_name(head: Head) -> bytes:
     """Name everything that stands before the messages, to the letter of the system prompt."""
-    return hashlib.sha256(head.exact + "\0".join(head.tools).encode()).digest()
+    return _head_name(head.exact, head.tools)
+
+
+@lru_cache(MOST_LINEAGES)
+def _head_name(exact: bytes, tools: tuple[ToolName, ...]) -> bytes:
+    return hashlib.sha256(exact + "\0".join(tools).encode()).digest()

@@ -61,22 +61,31 @@ class Reads:
         return MarkedReads(self, marks, max(0, self.rules.max_marks - len(marks)))
 
 
-def entries_left(conversation: Conversation, provider: str, ours: Insertion | None, *, wanted: bool) -> tuple[int, ...]:
+def entries_left(conversation: Conversation, provider: str, ours: Insertion | None) -> tuple[int, ...]:
     """Say which prefixes a request leaves in the provider's cache, in messages.
+
+    Every request has to be asked, from a conversation's first one on: an edit that comes much later lies behind
+    entries that are older than the first aged result. Of the client's marks those on messages that are new in this
+    request are looked at, which costs little; what ends before them was left by earlier requests.
 
     Args:
         conversation: the request.
         provider: who serves it.
         ours: a mark of ours that goes with it.
-        wanted: whether anything will come of it; the client's marks are costly to read, and nothing is said without.
     """
     model = conversation.head.model
     rules = rules_for(model, provider) if model else None
     if rules is None or rules.kind != "marks" or rules.marks_end:
         return (len(conversation.messages),)
-    marks = read_marks(conversation) if wanted else None
+    marks = read_marks(conversation, since=max(0, min(conversation.known, len(conversation.messages) - 1)))
     left = entry_ends(conversation, marks) if marks is not None else ()
     return (*left, ours.message + 1) if ours is not None else left
+
+
+def asks_long_life(conversation: Conversation) -> bool:
+    """Whether a mark of the client's asks for the long lifetime, or may: a search of the whole body."""
+    marks = read_marks(conversation)
+    return marks is None or any(mark.long for mark in marks)
 
 
 @dataclass(frozen=True, slots=True)

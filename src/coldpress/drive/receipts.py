@@ -27,6 +27,7 @@ class Sending:
         held: what the provider is believed to hold, `None` where nobody asked.
         considered: what came of the aged results, `None` where there are none.
         mark: a cache mark of ours that goes out.
+        scale: the provider's tokens for one of `coldpress.measure.tokens.estimate`.
     """
 
     operation: Operation
@@ -37,6 +38,7 @@ class Sending:
     held: Held | None = None
     considered: Considered | None = None
     mark: Insertion | None = None
+    scale: float = 1.0
 
     @property
     def splices(self) -> tuple[Edit | Insertion, ...]:
@@ -72,8 +74,8 @@ def receipt_of(inbound: Inbound, conversation: Conversation, sending: Sending, s
         reused_bytes_saved=bytes_saved(reused),
         notes=sending.notes,
         harness=inbound.harness,
-        prompt_tokens=considered.ends[-1] if considered and considered.ends else None,
-        removed_tokens=tokens_saved(sending.edits, considered.scale if considered else 1.0),
+        prompt_tokens=considered.prompt_tokens if considered else None,
+        removed_tokens=tokens_saved(sending.edits, sending.scale),
         belief=sending.held.belief if sending.held else None,
         cut=sending.cut,
     )

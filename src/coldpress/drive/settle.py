@@ -32,6 +32,7 @@ class Decided:
     Attributes:
         conversation: the request.
         plan: the decisions at first sight, with the session before any new batch.
+        session: the session with the new batch.
         batch: the decisions on aged results, `None` where none was made; `aged` are its edits.
         originals: `(sha256, text)` of what the batch replaces.
         pending: earlier decisions that the store may still be writing, texts and batches.
@@ -40,18 +41,13 @@ class Decided:
 
     conversation: Conversation
     plan: Plan
+    session: Session
     batch: Batch | None = None
     aged: AgedEdits | None = None
     originals: tuple[tuple[str, str], ...] = ()
     pending: tuple[EditKey, ...] = ()
     pending_batches: tuple[bytes, ...] = ()
     known_edits: int = 0
-
-    @property
-    def session(self) -> Session:
-        """The session with the new batch."""
-        session = self.plan.session
-        return replace(session, aged=(*session.aged, self.aged)) if self.aged else session
 
     @property
     def made(self) -> list[EditKey]:
@@ -89,6 +85,10 @@ class Settler:
             batches = {after: batch for after, batch in batches.items() if after not in self._sent_exact}
         return standing, batches
 
+    def sent_exact(self, after: bytes) -> bool:
+        """Whether a batch decided at this message went out exact: then none holds there, now or later."""
+        return after in self._sent_exact
+
     async def settle(self, decided: Decided, receipt: Receipt) -> Settled:
         """Store decisions and receipt, wait until what they replace can be recalled, and say what holds.
 
@@ -121,12 +121,12 @@ class Settler:
             winners = {key: found for key, found in held.items() if found.replacement != ours[key].replacement}
             if winners:
                 first = (_as_held(edit, winners.get(edit.standing.key)) for edit in session.first)
-                session = replace(session, first=tuple(edit for edit in first if edit))
+                session = session.with_first(edit for edit in first if edit)
         if decided.batch and decided.aged:
             batch = self._store.batches([decided.batch.after]).get(decided.batch.after, decided.batch)
             if batch != decided.batch:
                 aged = AgedEdits(decided.aged.at, _placed(decided.conversation, batch))
-                session = replace(session, aged=(*decided.plan.session.aged, aged))
+                session = decided.plan.session.with_first(session.first).with_aged((aged,))
         return session
 
     async def _without_new(self, decided: Decided) -> Session:
@@ -139,9 +139,10 @@ class Settler:
             await asyncio.wrap_future(self._store.durable(decided.pending, decided.pending_batches))
         except StoreError:
             known = decided.conversation.known
-            return replace(session, first=session.first[: decided.known_edits], aged=session.upto(known).aged)
+            first, aged = session.first[: decided.known_edits], session.upto(known).aged
+            return Session.of(first, aged, session.seen, session.replies, session.head_identity)
         made = frozenset(decided.made)
-        return replace(session, first=tuple(edit for edit in session.first if edit.standing.key not in made))
+        return session.with_first(edit for edit in session.first if edit.standing.key not in made)
 
     def _hold_exact(self, decided: Decided) -> None:
         """Remember that texts went out exact although a view of them is, or may be, stored."""

@@ -70,28 +70,33 @@ def binds(model: str | None) -> bool:
     return gpt is not None and _version(gpt[1], gpt[2]) >= FIRST_BINDING_GPT
 
 
-def edit_floor(conversation: Conversation) -> int:
+def edit_floor(conversation: Conversation, *, since: int = 0) -> int:
     """Index of the first message that may be edited without changing what stands before some reasoning.
 
     It is the one behind the last message that holds reasoning, and 0 where none does. Whether that matters is for
     `binds` to say. In Chat Completions reasoning is looked for in the fields that carry it signed.
+
+    Args:
+        conversation: the request.
+        since: messages before this one are not looked at.
     """
-    for index in range(len(conversation.messages) - 1, -1, -1):
+    for index in range(len(conversation.messages) - 1, since - 1, -1):
         if _reasons(conversation, conversation.messages[index]):
             return index + 1
     return 0
 
 
-def editable_from(conversation: Conversation, *, allow_thinking_loss: bool) -> int:
+def editable_from(conversation: Conversation, *, allow_thinking_loss: bool, since: int = 0) -> int:
     """Index of the first message in which an aged result may become smaller on this request.
 
     Args:
         conversation: the request.
         allow_thinking_loss: the user accepts that reasoning behind an edit is lost.
+        since: messages before this one are not looked at.
     """
     if allow_thinking_loss or not binds(conversation.head.model):
         return 0
-    return edit_floor(conversation)
+    return edit_floor(conversation, since=since)
 
 
 def _claude_binds(name: str) -> bool:

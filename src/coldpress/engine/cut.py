@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from coldpress.engine.aged import Aged
 from coldpress.engine.belief import Held
@@ -37,6 +38,7 @@ def weigh(
     floor: int = 0,
     readable: tuple[int, ...] | None = None,
     operation: Operation = "press",
+    stopped: bool = False,
 ) -> Weighed:
     """Decide which aged results of a request become smaller now.
 
@@ -49,6 +51,7 @@ def weigh(
         floor: index of the first message that may be edited without losing reasoning that is bound to it.
         readable: where a read can end, in tokens; `None` for anywhere.
         operation: only `press` makes edits; the others say what `press` would have done.
+        stopped: the provider dropped reasoning after an edit in this conversation, which is why it drains.
     """
     if not candidates:
         return Weighed((), Cut("nothing_aged"))
@@ -65,12 +68,13 @@ def weigh(
     ]
     prompt = Prompt(tokens=ends[-1], cached_tokens=ends[held.messages] if held.messages else 0, readable=readable)
     ruling = settle(prompt, removals, replace(terms, state=held.belief.state))
-    return _weighed(free, ruling, operation)
+    return _weighed(free, ruling, "stopped" if stopped and operation == "drain" else operation)
 
 
-def _weighed(free: Sequence[Aged], ruling: Ruling, operation: Operation) -> Weighed:
+def _weighed(free: Sequence[Aged], ruling: Ruling, operation: Operation | Literal["stopped"]) -> Weighed:
     if ruling.start is None:
         return Weighed((), ruling.cut)
     if operation != "press":
-        return Weighed((), replace(ruling.cut, reason="drain" if operation == "drain" else "observe", applied=0))
+        declined: CutReason = "observe" if operation == "off" else operation
+        return Weighed((), replace(ruling.cut, reason=declined, applied=0))
     return Weighed(tuple(free[ruling.start :]), ruling.cut)

@@ -181,7 +181,8 @@ def _answer_refusal(candidate: Candidate) -> Verdict | None:
     if not same_call or same_call[-1].standing is None:
         return None
     original = candidate.read(same_call[-1])
-    standing = Standing(candidate.key, original, "restore", original_sha(candidate.text))
+    added_tokens = estimate(original) - estimate(candidate.text)
+    standing = Standing(candidate.key, original, "restore", original_sha(candidate.text), saved_tokens=-added_tokens)
     rule = Rule("(refusal to read again)", ("exact",))
     return Verdict(standing, _line(candidate, rule, standing, "restored"))
 

@@ -2,30 +2,108 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
+from typing import overload
 
+from coldpress.model.conversation import Message
 from coldpress.model.edits import Edit
 
 
-def message_ends(
-    message_tokens: Sequence[float], edits: Iterable[Edit], *, head_tokens: int, scale: float
-) -> tuple[int, ...]:
-    """Count the tokens of a prompt up to the end of each message.
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Leading messages of a conversation in tokens, as a counter counts them.
 
-    Args:
-        message_tokens: tokens of each message as the client wrote it, on the provider's scale.
-        edits: the edits in force; one whose saving was never counted takes nothing off.
-        head_tokens: tokens before the first message, on the provider's scale.
-        scale: the provider's tokens for one that an edit counts as saved.
+    It is kept from request to request, and only what is new is counted.
 
-    Returns:
-        One number more than there are messages: the head's end first, the whole prompt last.
-
-    >>> message_ends([20, 40], (), head_tokens=5, scale=1.2)
-    (5, 25, 65)
+    Attributes:
+        chain: of the last of these messages.
+        edits: in force in them, in the order of the spans.
+        sums: tokens up to the end of each message as it is sent, 0 first.
     """
-    sizes = [float(head_tokens), *message_tokens]
-    for edit in edits:
-        sizes[edit.message + 1] -= (edit.standing.saved_tokens or 0) * scale
-    return tuple(round(end) for end in accumulate(max(0.0, size) for size in sizes))
+
+    chain: bytes = b""
+    edits: tuple[Edit, ...] = ()
+    sums: tuple[float, ...] = (0.0,)
+
+    def extended(
+        self, messages: Sequence[Message], edits: tuple[Edit, ...], tokens_of: Callable[[int], int], *, scale: float
+    ) -> Layout:
+        """Lay out all messages of a request, from the first on that is not known, or is sent in another way.
+
+        Args:
+            messages: of the request.
+            edits: in force in it, in the order of the spans; one whose saving was never counted takes nothing off.
+            tokens_of: tokens of the message at an index as the client wrote it.
+            scale: the counter's tokens for one that an edit counts as saved.
+        """
+        known = self._same(messages, edits)
+        sizes = [float(tokens_of(index)) for index in range(known, len(messages))]
+        for edit in edits[bisect_left(edits, known, key=_message_of) :]:
+            sizes[edit.message - known] -= (edit.standing.saved_tokens or 0) * scale
+        sums = accumulate((max(0.0, size) for size in sizes), initial=self.sums[known])
+        return Layout(messages[-1].chain if messages else b"", edits, (*self.sums[:known], *sums))
+
+    def upto(self, messages: Sequence[Message], count: int) -> Layout:
+        """Give the part about the first `count` of these messages, which are the ones that it is about."""
+        if count == 0:
+            return Layout()
+        edits = self.edits[: bisect_left(self.edits, count, key=_message_of)]
+        return Layout(messages[count - 1].chain, edits, self.sums[: count + 1])
+
+    def ends(self, *, head_tokens: int, scale: float) -> Ends:
+        """Give the tokens of the prompt up to the end of each message.
+
+        Args:
+            head_tokens: tokens before the first message, on the provider's scale.
+            scale: the provider's tokens for one of the counter's.
+        """
+        return Ends(self.sums, head_tokens, scale)
+
+    def _same(self, messages: Sequence[Message], edits: tuple[Edit, ...]) -> int:
+        """Count the leading messages that are known and sent as before."""
+        count = len(self.sums) - 1
+        if count == 0 or len(messages) < count or messages[count - 1].chain != self.chain:
+            return 0
+        now = edits[: bisect_left(edits, count, key=_message_of)]
+        if now == self.edits:
+            return count
+        changed = (min(a.message, b.message) for a, b in zip(now, self.edits, strict=False) if a != b)
+        beyond = (*now[len(self.edits) :], *self.edits[len(now) :])
+        return min((*changed, *(edit.message for edit in beyond[:1])))
+
+
+@dataclass(frozen=True, slots=True)
+class Ends(Sequence[int]):
+    """Tokens of a prompt up to the end of each message: the head's end first, the whole prompt last.
+
+    >>> list(Ends((0.0, 20.0, 60.0), head_tokens=5, scale=1.0))
+    [5, 25, 65]
+    """
+
+    sums: tuple[float, ...]
+    head_tokens: int
+    scale: float
+
+    def __len__(self) -> int:
+        return len(self.sums)
+
+    @overload
+    def __getitem__(self, index: int) -> int: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[int, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> int | tuple[int, ...]:
+        if isinstance(index, slice):
+            return tuple(self._tokens(end) for end in self.sums[index])
+        return self._tokens(self.sums[index])
+
+    def _tokens(self, end: float) -> int:
+        return round(self.head_tokens + self.scale * end)
+
+
+def _message_of(edit: Edit) -> int:
+    return edit.message

@@ -95,7 +95,7 @@ def propose(
         batches: batches decided earlier, by the chain of a new message.
     """
     if batches:
-        session = replace(session, aged=(*session.aged, *_found(conversation, batches)))
+        session = session.with_aged(_found(conversation, batches))
     work = _Work(conversation, session, policy, operation)
     first_new = conversation.last_assistant + 1
     for place in places(conversation):
@@ -148,9 +148,12 @@ class _Work:
         self._policy = policy
         self._operation = operation
         self._before = session
-        self._edits = list(session.first)
-        self._seen = list(session.seen)
+        self._edits: list[Edit] = []
+        self._seen: list[Seen] = []
         self._shown = list(session.shown)
+        # Of all batches only those decided on messages that are read now can be about texts in them.
+        late = (batch for batch in session.aged if batch.at >= conversation.known)
+        self._aged = {edit.standing.key: edit.standing for batch in late for edit in batch.edits}
         self._fresh: list[Standing] = []
         self._originals: list[tuple[str, str]] = []
         self._lines: list[Line] = []
@@ -209,14 +212,8 @@ class _Work:
         """Give the result of the pass."""
         conversation, before = self._conversation, self._before
         new = range(conversation.known, len(conversation.messages))
-        replies = tuple(index for index in new if conversation.messages[index].role == "assistant")
-        session = Session(
-            first=tuple(self._edits),
-            aged=before.aged,
-            seen=tuple(self._seen),
-            replies=before.replies + replies,
-            head_identity=conversation.head.identity,
-        )
+        replies = tuple(index for index in new if _begins_reply(conversation, index))
+        session = before.continued(tuple(self._edits), tuple(self._seen), replies, conversation.head.identity)
         return Plan(
             session.edits,
             tuple(self._fresh),
@@ -252,7 +249,7 @@ class _Work:
         called = name_of(call.name, classified)
         seen = Seen(place.key, place.message, place.literal, classified, arguments, call.name, called, replaced, left)
         self._seen.append(seen)
-        self._shown.append(seen)
+        self._shown.append(replace(seen, standing=self._aged[seen.key]) if seen.key in self._aged else seen)
 
     def _name(self, seen: Seen) -> str:
         """Tell calls of the same name apart by their number, as a reader of the conversation counts them."""
@@ -272,6 +269,12 @@ class _Work:
                 if name_of(call.name, classify(call.name, self._conversation.arguments(call))) == called:
                     numbers[index, block] = len(numbers) + 1
         return numbers
+
+
+def _begins_reply(conversation: Conversation, index: int) -> bool:
+    """Whether a message begins a reply of the model: some clients write one reply as several messages."""
+    messages = conversation.messages
+    return messages[index].role == "assistant" and (index == 0 or messages[index - 1].role != "assistant")
 
 
 def _doubtful(place: Place) -> Line:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from coldpress.engine.catalogue import Classified
 from coldpress.model.conversation import TextLiteral
@@ -41,6 +42,9 @@ class Seen:
         return self.standing is None or (self.standing.mode == "lossless" and self.classified.kind == "source")
 
 
+Item = TypeVar("Item", Edit, Seen)
+
+
 @dataclass(frozen=True, slots=True)
 class AgedEdits:
     """The edits of one batch that holds in this conversation.
@@ -57,9 +61,18 @@ class AgedEdits:
 class Session:
     """The part of a conversation's state that belongs to a prefix of its messages.
 
-    `first` holds the edits made at first sight in that prefix, in the order of their spans, `aged` the batches decided
-    later, oldest first. `seen` holds results as they stand after first sight. `replies` are the indices of the model's
-    messages. `head_identity` names the system prompt as last seen.
+    Attributes:
+        first: edits made at first sight in that prefix, in the order of their spans.
+        aged: the batches decided later, oldest first.
+        seen: results as they stand after first sight.
+        replies: indices of the messages that begin a reply of the model.
+        head_identity: names the system prompt as last seen.
+        edits: follows from the above: every edit in force, in the order of the spans; of several on one text the latest
+            batch's.
+        shown: follows from the above: the results as they are shown to the model now.
+
+    What follows is kept, since working it out anew takes longer the longer the conversation is. So a session is made
+    from another one by its methods, or by `of`.
     """
 
     first: tuple[Edit, ...] = ()
@@ -67,41 +80,83 @@ class Session:
     seen: tuple[Seen, ...] = ()
     replies: tuple[int, ...] = ()
     head_identity: bytes = b""
+    edits: tuple[Edit, ...] = field(default=(), compare=False)
+    shown: tuple[Seen, ...] = field(default=(), compare=False)
 
-    @property
-    def edits(self) -> tuple[Edit, ...]:
-        """Every edit in force, in the order of the spans: of several on one text the latest batch's."""
-        return in_force(self.first, self.aged)
-
-    @property
-    def shown(self) -> tuple[Seen, ...]:
-        """The results as they are shown to the model now."""
-        latest = {edit.standing.key: edit.standing for batch in self.aged for edit in batch.edits}
-        return tuple(replace(s, standing=latest[s.key]) if s.key in latest else s for s in self.seen)
+    @classmethod
+    def of(
+        cls,
+        first: tuple[Edit, ...],
+        aged: tuple[AgedEdits, ...],
+        seen: tuple[Seen, ...],
+        replies: tuple[int, ...],
+        head_identity: bytes,
+    ) -> Session:
+        """Make a session of what does not follow from anything else."""
+        if not aged:
+            return cls(first, aged, seen, replies, head_identity, first, seen)
+        return cls(first, aged, seen, replies, head_identity, _in_force(first, aged), _shown(seen, aged))
 
     def age(self, message: int) -> int:
         """How many replies of the model stand behind a message: a result's age in turns."""
         return len(self.replies) - bisect_left(self.replies, message)
 
-    def upto(self, messages: int) -> Session:
-        """Give the state that belongs to the first `messages` messages."""
+    def continued(
+        self, first: tuple[Edit, ...], seen: tuple[Seen, ...], replies: tuple[int, ...], head_identity: bytes
+    ) -> Session:
+        """Give the state after more messages: each argument says what they add, the last one what holds now."""
+        begins = [edit.message for edit in first[:1]] + [result.message for result in seen[:1]]
+        if begins and any(batch.at >= min(begins) for batch in self.aged):
+            # As after a restart: a batch was found in the new messages, and may be about texts in them.
+            return Session.of(self.first + first, self.aged, self.seen + seen, self.replies + replies, head_identity)
         return Session(
-            self.first[: bisect_left(self.first, messages, key=_message_of)],
-            tuple(batch for batch in self.aged if batch.at < messages),
-            self.seen[: bisect_left(self.seen, messages, key=_message_of)],
-            self.replies[: bisect_left(self.replies, messages)],
-            self.head_identity,
+            self.first + first,
+            self.aged,
+            self.seen + seen,
+            self.replies + replies,
+            head_identity,
+            self.edits + first,
+            self.shown + seen,
         )
 
+    def with_aged(self, batches: Iterable[AgedEdits]) -> Session:
+        """Add batches, in the order in which they were decided."""
+        more = tuple(batches)
+        if not more:
+            return self
+        edits, shown = _in_force(self.edits, more), _shown(self.shown, more)
+        return replace(self, aged=self.aged + more, edits=edits, shown=shown)
 
-def in_force(first: Sequence[Edit], aged: Sequence[AgedEdits]) -> tuple[Edit, ...]:
+    def with_first(self, first: Iterable[Edit]) -> Session:
+        """Let other edits at first sight hold."""
+        return Session.of(tuple(first), self.aged, self.seen, self.replies, self.head_identity)
+
+    def upto(self, messages: int) -> Session:
+        """Give the state that belongs to the first `messages` messages."""
+        aged = tuple(batch for batch in self.aged if batch.at < messages)
+        first, seen = _before(self.first, messages), _before(self.seen, messages)
+        replies = self.replies[: bisect_left(self.replies, messages)]
+        if not aged or len(aged) < len(self.aged):
+            return Session.of(first, aged, seen, replies, self.head_identity)
+        edits, shown = _before(self.edits, messages), _before(self.shown, messages)
+        return Session(first, aged, seen, replies, self.head_identity, edits, shown)
+
+
+def _in_force(first: Sequence[Edit], aged: Sequence[AgedEdits]) -> tuple[Edit, ...]:
     """Merge edits made at first sight with later batches, in the order of their spans."""
-    if not aged:
-        return tuple(first)
     latest = {edit.standing.key: edit for edit in first}
     for batch in aged:
         latest |= {edit.standing.key: edit for edit in batch.edits}
     return tuple(sorted(latest.values(), key=_start_of))
+
+
+def _shown(seen: Sequence[Seen], aged: Sequence[AgedEdits]) -> tuple[Seen, ...]:
+    latest = {edit.standing.key: edit.standing for batch in aged for edit in batch.edits}
+    return tuple(replace(s, standing=latest[s.key]) if s.key in latest else s for s in seen)
+
+
+def _before(items: tuple[Item, ...], messages: int) -> tuple[Item, ...]:
+    return items[: bisect_left(items, messages, key=_message_of)]
 
 
 def _start_of(edit: Edit) -> int:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 
 from coldpress.gateway.asgi import RawHeaders, Receive, Scope, Send
 from coldpress.gateway.client import Client
@@ -33,10 +34,17 @@ class Gateway:
         driver: who decides.
         environ: the process's environment, for the HTTP proxy of each provider.
         own_pages: whether the data port answers `/health` and `/stats` too; only where nobody else can reach it.
+        clock: when requests come, in seconds since 1970.
     """
 
     def __init__(
-        self, settings: GatewaySettings, driver: Driver, *, environ: Mapping[str, str], own_pages: bool
+        self,
+        settings: GatewaySettings,
+        driver: Driver,
+        *,
+        environ: Mapping[str, str],
+        own_pages: bool,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self.counters = Counters()
         in_flight = InFlight(settings.limits.in_flight_bytes)
@@ -46,7 +54,7 @@ class Gateway:
         self._upstream = Upstream(settings.limits, proxies_for(settings.providers, environ))
         self._passthrough = Passthrough(self._upstream, counters=self.counters)
         self._inference = InferenceRelay(
-            driver, self._upstream, limits=settings.limits, in_flight=in_flight, counters=self.counters
+            driver, self._upstream, limits=settings.limits, in_flight=in_flight, counters=self.counters, clock=clock
         )
 
     async def open(self) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal, Protocol
 
 from coldpress.drive import Inbound, Prepared
@@ -56,15 +56,23 @@ class _Exchange:
 
     Attributes:
         seen: the driver has seen the request and will want to know how it ended.
+        received_at: in seconds since 1970.
     """
 
     __slots__ = (
-        "began_at", "client", "ended", "format", "headers", "lease", "reader", "receipt", "reply_headers", "request_id",
-        "route", "seen", "status",
+        "began_at", "client", "ended", "format", "headers", "lease", "reader", "receipt", "received_at",
+        "reply_headers", "request_id", "route", "seen", "status",
     )  # fmt: skip
 
     def __init__(
-        self, client: Client, headers: RequestHeaders, route: Route, *, format_name: FormatName, lease: Lease
+        self,
+        client: Client,
+        headers: RequestHeaders,
+        route: Route,
+        *,
+        format_name: FormatName,
+        lease: Lease,
+        received_at: float,
     ) -> None:
         self.client = client
         self.headers = headers
@@ -72,7 +80,8 @@ class _Exchange:
         self.format: FormatName = format_name
         self.lease = lease
         # Ids sort by time; the random part keeps two gateways apart.
-        self.request_id = f"{time.time_ns() // 1_000_000:011x}{os.urandom(5).hex()}"
+        self.request_id = f"{int(received_at * 1000):011x}{os.urandom(5).hex()}"
+        self.received_at = received_at
         self.began_at = time.monotonic()
         self.seen = False
         self.receipt: Receipt | None = None
@@ -105,13 +114,21 @@ class InferenceRelay:
     """Carries inference exchanges of one gateway."""
 
     def __init__(
-        self, driver: Driver, upstream: Upstream, *, limits: Limits, in_flight: InFlight, counters: Counters
+        self,
+        driver: Driver,
+        upstream: Upstream,
+        *,
+        limits: Limits,
+        in_flight: InFlight,
+        counters: Counters,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self._driver = driver
         self._upstream = upstream
         self._limits = limits
         self._in_flight = in_flight
         self._counters = counters
+        self._clock = clock
 
     async def carry(self, client: Client, headers: RequestHeaders, route: Route, format_name: FormatName) -> None:
         """Carry one exchange from the first byte of its body to the last of its reply.
@@ -121,7 +138,14 @@ class InferenceRelay:
             UpstreamFailed: no answer came; nothing has been sent to the client.
             ClientGone: nobody is there any more.
         """
-        exchange = _Exchange(client, headers, route, format_name=format_name, lease=Lease(self._in_flight))
+        exchange = _Exchange(
+            client,
+            headers,
+            route,
+            format_name=format_name,
+            lease=Lease(self._in_flight),
+            received_at=self._clock(),
+        )
         try:
             # Nested, so that no name here keeps the body alive while the reply streams.
             await self._converse(exchange, await self._decide(exchange, await self._receive(exchange)))
@@ -156,7 +180,7 @@ class InferenceRelay:
         """Ask the driver; `None` where it takes too long."""
         inbound = Inbound(
             request_id=exchange.request_id,
-            received_at=time.time(),
+            received_at=exchange.received_at,
             provider=exchange.route.provider.name,
             format=exchange.format,
             body=body,

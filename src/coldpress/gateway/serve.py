@@ -10,6 +10,7 @@ import os
 import signal
 import socket
 import sys
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from dataclasses import dataclass
 
@@ -57,8 +58,15 @@ class Serving:
 
 
 @contextlib.asynccontextmanager
-async def serving(settings: GatewaySettings, driver: Driver) -> AsyncIterator[Serving]:
+async def serving(
+    settings: GatewaySettings, driver: Driver, *, clock: Callable[[], float] = time.time
+) -> AsyncIterator[Serving]:
     """Serve inside a `async with` block, on the running event loop, and stop gracefully at its end.
+
+    Args:
+        settings: where to listen and send.
+        driver: who decides.
+        clock: when requests come, in seconds since 1970.
 
     Raises:
         ConfigError: a port cannot be listened on.
@@ -68,7 +76,7 @@ async def serving(settings: GatewaySettings, driver: Driver) -> AsyncIterator[Se
         host, port = data.getsockname()[:2]
         control_host = host if ipaddress.ip_address(host).is_loopback else "127.0.0.1"
         control = open_sockets.enter_context(_listen(control_host, _control_port(settings, port), "control_port"))
-        gateway = Gateway(settings, driver, environ=os.environ, own_pages=host == control_host)
+        gateway = Gateway(settings, driver, environ=os.environ, own_pages=host == control_host, clock=clock)
         await gateway.open()
         servers = (_server(gateway, settings.limits), _server(gateway.control, settings.limits))
         tasks = [

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final, Literal
 
 Kind = Literal["marks", "steps", "units", "none"]
@@ -23,6 +24,9 @@ Life = Literal["short", "long"]
 
 MAX_MARKS: Final = 4
 LOOKBACK_BLOCKS: Final = 20
+_NAMES_KEPT: Final = 4096
+"""Names come from clients, so the memory of look-ups has a bound."""
+
 _MINUTE: Final = 60.0
 _HOUR: Final = 3600.0
 
@@ -288,6 +292,7 @@ _FIXED: Final[Mapping[str, CacheRules]] = {
 }
 
 
+@lru_cache(_NAMES_KEPT)
 def rules_for(model: str, provider: str | None, *, marked: bool = False) -> CacheRules | None:
     """Give the cache rules of a model as one provider serves it.
 

@@ -60,13 +60,19 @@ def warm() -> None:
     price_list.load()
 
 
-def cost_usd(usage: Usage, prices: Prices | Rates | Unpriced) -> float | Unpriced:
+def cost_usd(usage: Usage, prices: Prices | Rates | Unpriced, *, prompt_tokens: int | None = None) -> float | Unpriced:
     """Price one reply in USD, not rounded.
 
     Every token is priced by the bucket the provider put it in, all at the rates of the prompt's length. A bucket the
     provider does not have (`read` or a write reported as `None` beside a reported prompt) costs nothing: its tokens
     are in `fresh`. A reply whose prompt or output was not reported, or with long-lived writes at an unknown price, is
     `Unpriced`.
+
+    Args:
+        usage: of one reply.
+        prices: of its model.
+        prompt_tokens: the prompt's length, where it is not the sum of the buckets: a reply of several steps is billed
+            for the prompt of each, and none of them is as long as all together.
 
     >>> rates = Rates(3.0, 0.3, 3.75, 6.0, 15.0, "example", "2026-01-01")
     >>> round(cost_usd(Usage(fresh=1000, read=100_000, write_short=2000, output=500), rates), 6)
@@ -76,7 +82,8 @@ def cost_usd(usage: Usage, prices: Prices | Rates | Unpriced) -> float | Unprice
     """
     if isinstance(prices, Unpriced):
         return prices
-    rates = prices.at(usage.prompt or 0) if isinstance(prices, Prices) else prices
+    length = usage.prompt if prompt_tokens is None else prompt_tokens
+    rates = prices.at(length or 0) if isinstance(prices, Prices) else prices
     missing = []
     if usage.fresh is None:
         missing.append("usage.fresh")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 
@@ -103,9 +104,13 @@ OTHER: Final = Family(
     source="no evidence: taken to be like o200k until usage is reported",
 )
 
+_NAMES_KEPT: Final = 4096
+"""Names come from clients, so the memory of look-ups has a bound."""
+
 _CLOUD_PREFIX: Final = re.compile(r"^(?:(?:us|eu|apac|jp|au|global)\.)?(?:anthropic|openai|google)\.")
 
 
+@lru_cache(_NAMES_KEPT)
 def family_of(model: str | None) -> Family:
     """Find the family of a model by the name that requests carry; `OTHER` where none fits or there is no name.
 

@@ -20,7 +20,8 @@ class Standing:
     the replacement, joined with `+` where two did (`dedupe+lossless`). `recipe` is JSON text that turns the
     replacement back into the original where the mode is reversible, else empty. `original` is the
     SHA-256 (hexadecimal) of the original text, empty where nothing was replaced. `saved_tokens` is how many tokens
-    fewer the replacement has, on the scale of `coldpress.measure.tokens`; `None` where they were not counted.
+    fewer the replacement has (below 0 where it has more, as the exact text in the place of a refusal), on the scale of
+    `coldpress.measure.tokens`; `None` where they were not counted.
     """
 
     key: EditKey

@@ -11,6 +11,10 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+_LINEAGES_KEPT: Final = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,7 @@ def chain_next(chain: bytes, digest: bytes) -> bytes:
     return hashlib.sha256(chain + digest).digest()
 
 
+@lru_cache(_LINEAGES_KEPT)
 def lineage_id(head_identity: bytes, chain: bytes) -> str:
     """Name a conversation up to a message: 24 hexadecimal digits.
 

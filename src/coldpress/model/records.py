@@ -74,8 +74,8 @@ class Belief:
 
     Attributes:
         state: whether the prefix that was sent last is still held.
-        why: fixed word: `first_request`, `idle`, `model_changed`, `head_changed`, `rewritten`, `not_caching`,
-            `within_lifetime`, `restarted`, `no_reply_yet`.
+        why: fixed word: `first_request`, `idle`, `model_changed`, `head_changed`, `not_caching`, `within_lifetime`,
+            `restarted`, `other_branch`, `alternating`.
         idle_seconds: time since the conversation's last request, `None` where there is none.
         lifetime_seconds: how long an unused prefix is believed to be held; `None` where nothing is known.
         read_tokens: tokens of the prompt that are expected to be read; `None` where nothing is known.
@@ -121,7 +121,7 @@ class Receipt:
     """One request: what was decided, what was sent, and later what the provider reported.
 
     `reused` counts standing edits applied again, `lines` only what was decided on this request. `notes` are fixed
-    words for things worth knowing: `head_changed`, `volatile_head`, `subscription`, `client_compaction`,
+    words for things worth knowing: `head_changed`, `volatile_head`, `subscription`, `client_compaction`, `stopped`,
     `store_failed`, `pass_through:REASON`. `harness` is the client's product name (`claude-cli`), as its user agent
     says. `prompt_tokens` is the prompt as sent and `removed_tokens` what all edits of this request took out of it, both
     estimated and scaled to the provider's own count; `None` where not counted.

@@ -19,7 +19,7 @@ from coldpress.stores.totals import Kept, Stored
 
 # SQLite takes 32,766 parameters; smaller statements are prepared once and found again.
 CHUNK = 200
-SMALL_CHUNK = 8
+ROOMS = (1, 4, 16, CHUNK)
 MOST_MATCHES = 6
 
 _pairs = msgspec.json.Decoder(tuple[tuple[str, str], ...])
@@ -61,8 +61,8 @@ def _looked_up(connection: sqlite3.Connection, question: str, chains: Iterable[b
     rows: list[Sequence[object]] = []
     for start in range(0, len(wanted), CHUNK):
         chunk = wanted[start : start + CHUNK]
-        # Padded to one of three lengths, so that there are few statements to prepare.
-        room = next(size for size in (1, SMALL_CHUNK, CHUNK) if size >= len(chunk))
+        # Padded to one of a few lengths, so that there are few statements to prepare.
+        room = next(size for size in ROOMS if size >= len(chunk))
         chunk += [b""] * (room - len(chunk))
         rows += connection.execute(f"{question}({','.join('?' * room)})", chunk)
     return rows

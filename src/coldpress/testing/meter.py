@@ -29,11 +29,16 @@ class Meter:
     Args:
         clock: seconds, not running backwards.
         automatic: the cache behind the chat wire.
+        marked_seconds: how long the caches behind the Messages wire keep an entry with a short-lived mark; `None` for
+            the published time, 0 for a provider that keeps nothing.
     """
 
-    def __init__(self, clock: Callable[[], float], *, automatic: PrefixCache) -> None:
+    def __init__(
+        self, clock: Callable[[], float], *, automatic: PrefixCache, marked_seconds: float | None = None
+    ) -> None:
         self._clock = clock
         self._marked: dict[int, PrefixCache] = {}
+        self._marked_seconds = marked_seconds
         self._automatic = automatic
         self._known_tokens: dict[bytes, int] = {}
 
@@ -42,7 +47,7 @@ class Meter:
         model = as_text(body.get("model"))
         rules = rules_for(model, "anthropic") or ANTHROPIC
         # Models with different minimum lengths share nothing anyway.
-        cache = self._marked.setdefault(rules.minimum_tokens, PrefixCache(rules))
+        cache = self._marked.setdefault(rules.minimum_tokens, PrefixCache(rules, short_seconds=self._marked_seconds))
         return cache.send(
             self._message_pieces(body, dropped),
             scope=model.encode(),

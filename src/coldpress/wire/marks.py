@@ -7,6 +7,8 @@ for the key with plain quotes first, and only what holds it is looked into.
 
 from __future__ import annotations
 
+import functools
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
@@ -16,8 +18,12 @@ from coldpress.wire.format import Source
 from coldpress.wire.span import Misread, mask_lone_surrogates
 
 _KEY: Final = b'"cache_control"'
+_LAST_MARK: Final = re.compile(_KEY + rb":({[^{}\"]*(?:\"[a-z0-9_]*\"[^{}\"]*)*})}\]}")
+"""The end of a message whose only mark stands at the end of its last block, where nearly all clients set it."""
+
 _THINKING: Final = frozenset({"thinking", "redacted_thinking"})
 _NO_BLOCK: Final = "not an object"
+_HEADS_KEPT: Final = 64
 
 MARKABLE: Final = frozenset(
     {
@@ -70,21 +76,25 @@ class Insertion:
     message: int
 
 
-def read_marks(conversation: Conversation) -> tuple[Mark, ...] | None:
+def read_marks(conversation: Conversation, *, since: int = 0) -> tuple[Mark, ...] | None:
     """List the marks of a request in the order of the prompt: tools, system, messages.
 
     Every mark counts, of two on one block (one on a part of it) both: a request carries four at the most.
+
+    Args:
+        conversation: the request.
+        since: messages before this one are not looked at.
 
     Returns:
         `()` for other formats; `None` where something that may be a mark stands in a part that cannot be read, so
         that their number is not known.
     """
-    if conversation.format != "anthropic" or _KEY not in conversation.body:
+    if conversation.format != "anthropic" or (since == 0 and _KEY not in conversation.body):
         return ()
     try:
-        head, automatic = _read(_around(conversation), _head_marks)
+        head, automatic = _marks_around(_around(conversation))
         found = [*head]
-        for index in range(len(conversation.messages)):
+        for index in range(since, len(conversation.messages)):
             found += _message_marks(conversation, index)
     except Misread:
         return None
@@ -155,19 +165,20 @@ def _place_for_mark(source: Source, message: Span) -> int | None:
     return block.end - 1
 
 
-def _around(conversation: Conversation) -> Source:
+def _around(conversation: Conversation) -> bytes:
     """Give what stands before and behind the messages as an object of its own, with an empty array of messages."""
     body, messages = conversation.body, conversation.messages
-    if not messages:
-        return Source(body, body)
-    joined = body[: messages[0].span.start] + body[messages[-1].span.end :]
-    return Source(joined, joined)
+    return body[: messages[0].span.start] + body[messages[-1].span.end :] if messages else body
+
+
+@functools.lru_cache(_HEADS_KEPT)
+def _marks_around(head: bytes) -> tuple[list[Mark], bool | None]:
+    """Read the marks around the messages; a conversation brings the same bytes with every request."""
+    return _read(Source(head, head), _head_marks) if _KEY in head else ([], None)
 
 
 def _head_marks(source: Source) -> tuple[list[Mark], bool | None]:
     """Read the marks on tools and system blocks, and the lifetime of the top-level mark, `None` without one."""
-    if _KEY not in source.body:
-        return [], None
     begin = len(source.text) - len(source.text.lstrip())
     fields = source.members(Span(begin, len(source.text.rstrip())))
     system = _blocks_at(source, fields.get("system"))
@@ -186,9 +197,14 @@ def _head_marks(source: Source) -> tuple[list[Mark], bool | None]:
 
 
 def _message_marks(conversation: Conversation, index: int) -> list[Mark]:
-    span = conversation.messages[index].span
-    if conversation.body.find(_KEY, span.start, span.end) < 0:
+    message, body = conversation.messages[index], conversation.body
+    span = message.span
+    first = body.find(_KEY, span.start, span.end)
+    if first < 0:
         return []
+    if (last := _LAST_MARK.fullmatch(body, first, span.end)) is not None:
+        control = Source(body, body)
+        return [Mark(index, len(message.blocks) - 1, _is_long(control, Span(*last.span(1))))]
     return _read(_source(conversation.body, span), lambda source: _marks_of(source, span, index))
 
 

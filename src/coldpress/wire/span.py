@@ -121,10 +121,15 @@ def splice(body: bytes, edits: Iterable[Patch]) -> bytes:
     Args:
         body: the client's bytes.
         edits: in ascending order of their spans, which do not overlap.
+
+    Raises:
+        ValueError: they are in another order, or overlap: what came out would be no request any more.
     """
     pieces: list[Buffer] = []
     view, at = memoryview(body), 0
     for edit in edits:
+        if edit.span.start < at:
+            raise ValueError(f"an edit at byte {edit.span.start} begins before the last one ends, at {at}")
         pieces.append(view[at : edit.span.start])
         pieces.append(edit.literal)
         at = edit.span.end

@@ -197,6 +197,13 @@ PIECES = st.one_of(
 )
 
 
+def test_long_lines_between_many_short_warnings_do_not_break_the_bound() -> None:
+    text = ("\r\nwarning: é\n" + "🙂" * 300) * 400
+    reduced = deterministic.reduce(text, kind="shell", command="make", sha=sha(text), rerun=None)
+    assert reduced is not None
+    assert len(reduced.text.encode()) < 4 * deterministic.WEB_BUDGET_BYTES
+
+
 @settings(max_examples=300, deadline=None)
 @given(st.lists(PIECES, max_size=60).map("\n".join), st.sampled_from([1, 40, 400]), KINDS)
 def test_a_view_is_smaller_bounded_valid_and_made_once(text: str, times: int, kind: str) -> None:

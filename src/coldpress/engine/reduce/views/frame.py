@@ -9,7 +9,8 @@ from coldpress.engine.reduce.reduced import size_bytes
 
 MIN_GAP_LINES = 2
 """A single line is shown rather than counted: the count would be as long."""
-
+MOST_GAP_BYTES = 400
+"""A longer one is counted all the same: between many short lines such lines would break the budget."""
 
 MAX_OTHERS = 4
 
@@ -55,7 +56,7 @@ def first_of(others: Sequence[str], *, max_chars: int) -> list[str]:
 def show(lines: Sequence[str], chosen: Collection[int], *, max_line_chars: int, note: str = "") -> View:
     """Show the chosen lines in order, each exact unless it is very long, and count every gap in its place."""
     out: list[str] = []
-    shown = sorted(_without_small_gaps(chosen, len(lines)))
+    shown = sorted(_without_small_gaps(lines, chosen))
     shown_bytes = 0
     last = -1
     for index in (*shown, len(lines)):
@@ -82,11 +83,13 @@ def opening(view: View, text: str, *, sha: str, rerun: str | None) -> str:
     )
 
 
-def _without_small_gaps(chosen: Collection[int], total: int) -> set[int]:
+def _without_small_gaps(lines: Sequence[str], chosen: Collection[int]) -> set[int]:
+    """Show the few lines of a small gap, unless they are so long that they would cost more than the budget has."""
     kept = set(chosen)
     before = -1
-    for index in (*sorted(chosen), total):
-        if 1 < index - before <= MIN_GAP_LINES:
-            kept.update(range(before + 1, index))
+    for index in (*sorted(chosen), len(lines)):
+        between = range(before + 1, index)
+        if 0 < len(between) < MIN_GAP_LINES and sum(size_bytes(lines[i]) for i in between) <= MOST_GAP_BYTES:
+            kept.update(between)
         before = index
     return kept
