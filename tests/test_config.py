@@ -140,7 +140,11 @@ class TestWhereTheFileIsFound:
         ),
         pytest.param("store = 3", "store is 3; it must be a table of settings", id="a number for a table"),
         pytest.param("providers = []", "providers is a list; it must be a table", id="a list for named tables"),
-        pytest.param("rules = {}", "rules is a table; it must be a list of tables", id="a table for a list of tables"),
+        pytest.param(
+            "rules = {}",
+            "rules is a table; it must be a list of tables; in TOML write [[rules]], not [rules]",
+            id="a table for a list of tables",
+        ),
         pytest.param("rules = [1]", "rules[0] is 1; it must be a table of settings", id="a number among the rules"),
         pytest.param(
             "[[rules]]\nmode = 'exact'", "rules[0].match is missing; it must be text", id="a rule without a pattern"

@@ -163,6 +163,22 @@ class TestThePicture:
             ("--model", "m", "--rewrite-tokens", "1", "--removed-tokens", "0"), 2, "0 is not in the range", id="D = 0"
         ),
         pytest.param(("--model", "m", *CUT, "--summariser-usd", "-0.1"), 2, "not in the range", id="S < 0"),
+        *(
+            pytest.param(
+                ("--model", "claude-opus-5-5", *CUT, "--summariser-usd", number),
+                2,
+                "'--summariser-usd'",
+                id=f"S {number}",
+            )
+            for number in ("nan", "inf", "-inf", "1e999")
+        ),
+        pytest.param(("--model", "", *CUT), 2, "name of the model is empty", id="a model without a name"),
+        pytest.param(
+            ("--model", "deepseek-v5", *CUT, *JULY),
+            1,
+            "goes before the settings: leave it out",
+            id="a table goes first",
+        ),
         pytest.param(
             ("--model", "claude-opus-5-5", *CUT, "--prompt-tokens", "69999"),
             2,

@@ -5,15 +5,18 @@ from __future__ import annotations
 import importlib
 import json
 import socket
+import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import click
 import pytest
 
 from coldpress import __version__
-from coldpress.cli.main import COMMANDS
+from coldpress.cli.main import COMMANDS, main
 from coldpress.cli.output import fitting_lines
 from coldpress.cli.reference import PAGES
 from coldpress.config.template import template
@@ -52,12 +55,41 @@ class TestTheCommandItself:
         assert told.exit_code == 2
         assert told.stdout == ""
 
+    @pytest.mark.parametrize(
+        ("given", "meant"), [("legder", "ledger"), ("sevre", "serve"), ("break-even", "breakeven"), ("chekc", "check")]
+    )
+    def test_a_command_that_is_nearly_known_is_named(self, run: Run, given: str, meant: str) -> None:
+        told = run(given)
+        assert (told.exit_code, told.stdout) == (2, "")
+        assert f"Did you mean {meant}?" in told.stderr
+
+    def test_every_number_with_a_point_refuses_what_is_not_finite(self) -> None:
+        found = list(float_options(main, "coldpress"))
+        assert "coldpress breakeven summariser_usd" in [name for name, _ in found]
+        for name, option in found:
+            for number in ("nan", "inf", "-inf"):
+                with pytest.raises(click.BadParameter):
+                    option.type.convert(number, option, None)
+                    pytest.fail(f"{name} takes {number}")
+
     def test_version(self, run: Run) -> None:
         assert run("--version").stdout == f"coldpress {__version__}\n"
         assert f"coldpress     {__version__}" in run("version").stdout
         found = json.loads(run("version", "--json").stdout)
         assert found["coldpress"] == __version__
         assert found["msgspec"]
+
+
+def float_options(command: click.Command, path: str) -> Iterator[tuple[str, click.Parameter]]:
+    for option in command.params:
+        if isinstance(option.type, click.FloatRange | type(click.FLOAT)):
+            yield f"{path} {option.name}", option
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            assert inner is not None
+            yield from float_options(inner, f"{path} {name}")
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -328,6 +360,48 @@ class TestCheck:
         assert "does not answer" in told.stdout
         assert "ANTHROPIC_BASE_URL points clients at" in told.stderr
         assert "OPENAI_BASE_URL" not in told.stderr
+
+    @pytest.mark.parametrize("asked", [(), ("Read",), ("--all",)], ids=["nothing", "a tool", "all"])
+    @pytest.mark.parametrize("what", ["notes", "a folder", "another database"])
+    def test_a_store_that_cannot_be_used_is_told_whatever_is_asked(
+        self, run: Run, home: Path, asked: tuple[str, ...], what: str
+    ) -> None:
+        broken = home / "broken"
+        if what == "notes":
+            broken.write_text("my notes, which are no database of any kind")
+        elif what == "a folder":
+            broken.mkdir()
+        else:
+            with closing(sqlite3.connect(broken)) as other:
+                other.execute("CREATE TABLE mine (x)")
+        (home / "coldpress.toml").write_text(f"[store]\npath = '{broken}'")
+        told = run("check", *asked)
+        assert (told.exit_code, told.stdout) == (1, "")
+        assert str(broken) in told.stderr
+
+    @pytest.mark.parametrize(
+        ("operation", "why"),
+        [("drain", "nothing new is made smaller"), ("observe", "only written down"), ("off", "nothing is changed")],
+    )
+    def test_where_nothing_new_is_pressed_no_tool_is_promised_to_shrink(
+        self, run: Run, home: Path, operation: str, why: str
+    ) -> None:
+        (home / "coldpress.toml").write_text(f"operation = '{operation}'")
+        for tool in tools_of(run, "Read", "Bash", "Edit").values():
+            assert tool["may_shrink"] is False
+        read = tools_of(run, "Read")["Read"]
+        assert f"operation {operation}: {why}" in str(read["why"])
+        assert "lossless" in str(read["why"])  # what the rule would allow is still told
+        assert "may shrink" not in run("check", "Read", "Bash").stdout
+
+    def test_one_provider_that_presses_is_enough_for_a_promise(self, run: Run, home: Path) -> None:
+        (home / "coldpress.toml").write_text("operation = 'drain'\n[providers.openai]\noperation = 'press'")
+        assert tools_of(run, "Read")["Read"]["may_shrink"] is True
+
+    def test_a_tool_is_told_with_what_may_be_done_early_and_late(self, run: Run) -> None:
+        told = run("check", "Read").stdout
+        assert "what may be done" in told
+        assert "at first sight" not in told
 
     def test_a_request_body_is_told_result_by_result(self, run: Run, home: Path) -> None:
         body = {

@@ -157,6 +157,9 @@ def test_totals_name_every_denominator(run: Run, ledger: Path) -> None:
 def test_totals_are_one_screen_and_outlive_the_rows(run: Run, ledger: Path) -> None:
     before = run("ledger", "totals", "--store", str(ledger)).stdout
     assert len(before.splitlines()) <= 30
+    assert before.splitlines()[-1].startswith(
+        "Gross, rewrite and net are worked out from estimated tokens at list prices"
+    )
     rows = {row.split("  ")[0]: row.split() for row in before.splitlines() if row}
     assert rows["net saving"][-3:] == ["0.062500", "1", "2"]
     assert rows["bill"][-3:] == ["1.250000", "2", "1"]

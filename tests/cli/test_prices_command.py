@@ -93,6 +93,18 @@ class TestOneModel:
         assert (told.exit_code, told.stdout) == (1, "")
         assert "Did you mean claude-opus-5-5" in told.stderr
 
+    def test_the_settings_are_no_advice_where_a_table_goes_before_them(self, run: Run) -> None:
+        told = run("prices", "claude-opus-5-5", "--prices", "reference-2026-07")
+        assert (told.exit_code, told.stdout) == (1, "")
+        assert "--prices names (reference-2026-07) goes before the settings: leave it out" in told.stderr
+        assert "--prices" not in run("prices", "claude-opus-55").stderr
+
+    @pytest.mark.parametrize("name", ["", "  "], ids=["empty", "blank"])
+    def test_a_name_without_letters_is_a_usage_error(self, run: Run, name: str) -> None:
+        told = run("prices", name)
+        assert (told.exit_code, told.stdout) == (2, "")
+        assert "the name of the model is empty" in told.stderr
+
 
 class TestTheList:
     def models(self, run: Run, *arguments: str) -> list[tuple[str | None, str]]:

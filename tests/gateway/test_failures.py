@@ -62,27 +62,33 @@ def message(reply: Reply, path: str, status: int, kind: str, code: str) -> str:
 
 @pytest.mark.parametrize("path", [ANTHROPIC_PATH, OPENAI_PATH, UNREAD])
 @pytest.mark.parametrize(
-    ("url", "what"),
+    ("url", "place", "what"),
     [
-        pytest.param("http://127.0.0.1:1", "Connection refused", id="refused"),
-        pytest.param("http://nowhere.invalid", "host name was not found", id="no such host"),
+        pytest.param("http://127.0.0.1:1", "127.0.0.1:1", "Connection refused", id="refused"),
+        pytest.param("http://me:sk-secret@127.0.0.1:1/v1", "127.0.0.1:1", "Connection refused", id="with credentials"),
+        pytest.param("http://[::1]:1", "[::1]:1", "could not be reached", id="IPv6"),
+        pytest.param("http://nowhere.invalid", "nowhere.invalid:80", "host name was not found", id="no such host"),
+        pytest.param("https://nowhere.invalid", "nowhere.invalid:443", "host name was not found", id="no host, TLS"),
     ],
 )
-def test_a_provider_that_cannot_be_reached(path: str, url: str, what: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_provider_that_cannot_be_reached(
+    path: str, url: str, place: str, what: str, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.DEBUG)
     driver = NotingDriver()
 
     async def scenario() -> Reply:
         async with gateway((Provider("up", url),), driver) as ready:
-            reply = await ask(ready, post(f"{path}?key=sk-secret", b"{}", "authorization: Bearer sk-secret"))
+            reply = await ask(ready, post(f"{path}?key=sk-secret", b"{}", "x-api-key: sk-secret"))
             assert ready.gateway.counters.upstream_failed == 1
             return reply
 
     reply = run(scenario())
     kind = "api_error" if path == ANTHROPIC_PATH else "server_error"
     text = message(reply, path, 502, kind, "upstream_unreachable")
-    assert "'up'" in text
+    assert f"provider 'up' at {place} could" in text
     assert what in text
+    assert "providers.up.url" in text, "it says what now"
     assert "sk-secret" not in text + caplog.text
     assert [o.ended for o in driver.outcomes] == ([] if path == UNREAD else ["upstream_failed"])
     assert all(o.status is None for o in driver.outcomes)

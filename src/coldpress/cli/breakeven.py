@@ -8,9 +8,10 @@ from pathlib import Path
 import click
 
 from coldpress.cli.breakeven_view import answer_lines, answer_object
-from coldpress.cli.options import config_option, json_option, load_for_reading
+from coldpress.cli.options import FiniteRange, config_option, json_option, load_for_reading
+from coldpress.cli.out_file import check_target
 from coldpress.cli.output import print_json, talk
-from coldpress.cli.quote import quote, read_moment, table_option_names
+from coldpress.cli.quote import own_prices, quote, read_moment, table_option_names
 from coldpress.measure.breakeven import course
 from coldpress.measure.prices import Unpriced
 from coldpress.model.errors import ColdpressError
@@ -46,7 +47,7 @@ def _picture(context: click.Context, parameter: click.Parameter, value: Path | N
 )
 @click.option(
     "--summariser-usd",
-    type=click.FloatRange(min=0),
+    type=FiniteRange(min=0),
     default=0.0,
     show_default=True,
     metavar="USD",
@@ -63,6 +64,7 @@ def _picture(context: click.Context, parameter: click.Parameter, value: Path | N
     callback=_picture,
     help="Draw what is saved over the turns into this file, .png or .svg. Needs matplotlib (the extra `plot`).",
 )
+@click.option("--force", is_flag=True, help="Let --plot overwrite a file that is there; never the store.")
 @config_option
 @json_option
 def command(
@@ -77,6 +79,7 @@ def command(
     long_writes: bool,
     at: datetime,
     picture: Path | None,
+    force: bool,
     config_path: Path | None,
     as_json: bool,
 ) -> None:
@@ -86,7 +89,10 @@ def command(
     price of writing uncached tokens, C of cached reads, S what a summariser cost. The turn that rewrites is the first.
     At first sight and in a cold cache nothing is rewritten: R is 0, and a cut pays at once.
     """
-    found = quote(load_for_reading(config_path), model, provider=provider, table=table, at=at)
+    settings = load_for_reading(config_path)
+    if picture is not None:
+        check_target(picture, store=settings.store.path, force=force)
+    found = quote(settings, model, provider=provider, table=table, at=at)
     try:
         answer = course(
             found.prices,
@@ -100,8 +106,9 @@ def command(
         raise click.BadParameter(str(error), param_hint="--prompt-tokens") from error
     if isinstance(answer, Unpriced):
         raise ColdpressError(
-            f"long writes of {model} have no price, for want of: {', '.join(answer.missing)}. Leave out --long-writes, "
-            f'or set cache_write_long_usd_per_mtok in the settings, under [providers.NAME.pricing."{model}"]'
+            f"long writes of {model} have no price, for want of: {', '.join(answer.missing)}. "
+            "Leave out --long-writes, or give the price. "
+            + own_prices(model, table, key="cache_write_long_usd_per_mtok")
         )
     asked = {
         "rewrite_tokens": rewrite_tokens,

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import click
 
-from coldpress.cli.check_view import Report, print_report, report_object
+from coldpress.cli.check_view import Report, print_report, report_object, under_operation
 from coldpress.cli.doctor import reach, stranded_clients
 from coldpress.cli.ledger_tools import tools_in_ledger
+from coldpress.cli.open_store import check_store
 from coldpress.cli.options import config_option, json_option, load_for_reading, store_option
 from coldpress.cli.output import print_json, warn
 from coldpress.cli.request_file import explain_file
@@ -58,6 +59,7 @@ def command(
     JSON.
     """
     settings = load_for_reading(config_path, store_path)
+    check_store(settings)
     names = tools or (tuple(sorted(KIND_OF_NAME)) if every else ())
     asked = bool(names or request_file)
     if not asked:
@@ -66,7 +68,9 @@ def command(
     report = Report(
         settings=settings,
         reach=found,
-        outlooks=tuple(outlook for name in names for outlook in outlooks(name, settings.policy)),
+        outlooks=tuple(
+            under_operation(outlook, settings) for name in names for outlook in outlooks(name, settings.policy)
+        ),
         results=explain_file(request_file, settings.policy) if request_file else None,
         asked=asked,
         warnings=(*settings.warnings, *stranded_clients(found, os.environ)),

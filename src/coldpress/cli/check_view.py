@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from typing import Final
 
 import click
 
@@ -10,7 +11,13 @@ from coldpress.cli.doctor import Reach
 from coldpress.cli.output import print_table, say_count
 from coldpress.config.settings import Provider, Settings
 from coldpress.engine.explain import WHAT_MODES_DO, Outlook
-from coldpress.model.records import Line
+from coldpress.model.records import Line, Operation
+
+_WITHOUT_PRESSING: Final[dict[Operation, str]] = {
+    "drain": "nothing new is made smaller; what was decided earlier holds",
+    "observe": "only written down is what would be done",
+    "off": "nothing is changed",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +35,22 @@ class Report:
     results: tuple[Line, ...] | None
     warnings: tuple[str, ...]
     asked: bool = False
+
+
+def under_operation(outlook: Outlook, settings: Settings) -> Outlook:
+    """Take back what a rule promises where no provider's requests are pressed."""
+    unpressed = _unpressed(settings)
+    if unpressed is None or not outlook.may_shrink:
+        return outlook
+    return replace(outlook, may_shrink=False, why=f"{unpressed} (the rule allows {outlook.why})")
+
+
+def _unpressed(settings: Settings) -> str | None:
+    """Say why nothing is pressed; `None` where at least one provider's requests are."""
+    operations = dict.fromkeys(provider.operation for provider in settings.providers)
+    if "press" in operations:
+        return None
+    return ", ".join(f"operation {operation}: {_WITHOUT_PRESSING[operation]}" for operation in operations)
 
 
 def report_object(report: Report) -> dict[str, object]:
@@ -69,11 +92,14 @@ def print_report(report: Report) -> None:
     if report.results is not None:
         click.echo("")
         _print_results(report.results)
+        unpressed = _unpressed(settings)
+        if unpressed is not None:
+            click.echo(f"These are the sizes of operation press. Now it is {unpressed}.")
 
 
 def _print_outlooks(outlooks: tuple[Outlook, ...]) -> None:
     print_table(
-        ("tool", "kind", "rule", "modes", "at first sight"),
+        ("tool", "kind", "rule", "modes", "what may be done"),
         [
             (
                 outlook.tool,

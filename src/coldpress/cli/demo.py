@@ -66,6 +66,8 @@ def _what_now(found: dict[str, object]) -> list[str]:
         "",
         "An original comes back with:",
         f"  coldpress recall {first} --store {found['store']}",
+        "What was decided, sent and paid, request by request:",
+        f"  coldpress ledger list --store {found['store']}",
         "Run it on your own agent with:",
         "  coldpress serve",
     ]

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import sys
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NoReturn
 
 from coldpress.model.errors import (
     AmbiguousOriginal,
@@ -46,3 +50,23 @@ def exit_for(error: ColdpressError) -> Exit:
             return SETTINGS
         case _:
             return FAILED
+
+
+_UNWRITTEN: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF})
+
+
+def is_unwritten(error: OSError) -> bool:
+    """Whether it tells of stdout or stderr: only an error of a stream that was open already names no file."""
+    return error.filename is None and error.errno in _UNWRITTEN
+
+
+def end_unwritten(error: OSError) -> NoReturn:
+    """Say in one line that the output cannot be written, and exit."""
+    with suppress(OSError):  # stderr may stand on the same full disk
+        print(f"Error: the output cannot be written: {error.strerror}", file=sys.stderr, flush=True)
+    # What is still in the buffers would fail once more when the interpreter ends.
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError):
+            os.dup2(nowhere, stream.fileno())
+    raise SystemExit(FAILED.code) from error

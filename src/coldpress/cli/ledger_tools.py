@@ -12,7 +12,7 @@ _REQUESTS = 1000
 
 def tools_in_ledger(settings: Settings) -> tuple[str, ...]:
     """Name the tools of the latest requests, the most frequent first; nothing where there is no store yet."""
-    if not settings.store.path.is_file():
+    if not settings.store.path.exists():
         return ()
     with opened(settings) as store:
         entries = store.receipts(limit=_REQUESTS, lineage=None, before=None)

@@ -79,7 +79,10 @@ def _money_lines(totals: Totals) -> list[str]:
         ("net saving", money.net),
     )
     rows = [(name, _usd(amount), say_count(amount.replies), say_count(amount.unpriced)) for name, amount in figures]
-    return table_lines(("money", "USD", "replies", "unpriced"), rows, right=frozenset({1, 2, 3}))
+    return [
+        *table_lines(("money", "USD", "replies", "unpriced"), rows, right=frozenset({1, 2, 3})),
+        "Gross, rewrite and net are worked out from estimated tokens at list prices or your own.",
+    ]
 
 
 def _usd(amount: Amount) -> str:

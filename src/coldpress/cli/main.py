@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 from dataclasses import dataclass
 from typing import Any, Final
@@ -9,7 +10,7 @@ from typing import Any, Final
 import click
 
 from coldpress import __version__
-from coldpress.cli.exits import EXITS, exit_for
+from coldpress.cli.exits import EXITS, end_unwritten, exit_for, is_unwritten
 from coldpress.model.errors import ColdpressError
 
 
@@ -39,6 +40,24 @@ COMMANDS: Final[dict[str, Entry]] = {
 
 class LazyGroup(click.Group):
     """A group whose commands are loaded when they are called."""
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        """Run the command line; one line tells that stdout or stderr cannot be written, as on a full disk."""
+        try:
+            return super().main(*args, **extra)
+        except OSError as error:
+            if not is_unwritten(error):
+                raise
+            end_unwritten(error)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that is called, or say which one was likely meant."""
+        near = difflib.get_close_matches(args[0], COMMANDS, n=1)
+        if near and args[0] not in COMMANDS:
+            ctx.fail(f"No such command '{args[0]}'. Did you mean {near[0]}?")
+        return super().resolve_command(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Name the commands in the order of the table."""

@@ -10,6 +10,17 @@ from coldpress.stores.base import Store
 from coldpress.stores.sqlite import SqliteStore
 
 
+def check_store(settings: Settings) -> None:
+    """Open the store and close it again; there need not be one yet.
+
+    Raises:
+        StoreError: it cannot be used.
+    """
+    if settings.store.path.exists():
+        with opened(settings):
+            pass
+
+
 @contextmanager
 def opened(settings: Settings) -> Iterator[Store]:
     """Open the store of the settings and close it again.

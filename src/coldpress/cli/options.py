@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import click
 
@@ -12,6 +13,17 @@ from coldpress.config.load import Overrides, load
 from coldpress.config.settings import Settings
 
 Command = TypeVar("Command", bound=Callable[..., object])
+
+
+class FiniteRange(click.FloatRange):
+    """A number in a range; `nan` and `inf` are in none, though they can be read as numbers."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Read a number, or tell the user under the option's own name what is wrong with it."""
+        number: float = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is no finite number", param, ctx)
+        return number
 
 
 def config_option(command: Command) -> Command:

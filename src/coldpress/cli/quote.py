@@ -70,7 +70,10 @@ def quote(settings: Settings, model: str, *, provider: str | None, table: str | 
 
     Raises:
         ColdpressError: nothing is known; the message names what was likely meant.
+        click.UsageError: the name is empty.
     """
+    if not model.strip():
+        raise click.UsageError("the name of the model is empty; coldpress prices lists the models that have prices")
     check_provider(settings, provider)
     if table is None:
         ours = _of_settings(settings, model, provider)
@@ -89,7 +92,7 @@ def quote(settings: Settings, model: str, *, provider: str | None, table: str | 
     wanted = table or settings.prices
     found = prices_for(model, provider=provider, at=at, table=wanted)
     if isinstance(found, Unpriced):
-        raise ColdpressError(_nothing(model, provider, wanted, found))
+        raise ColdpressError(_nothing(model, provider, wanted, found, asked=table))
     if wanted is not None:
         of = price_table(wanted)
         return Quote(None, found, "table", None, of.since, of.until)
@@ -134,9 +137,22 @@ def _of_settings(settings: Settings, model: str, provider: str | None) -> tuple[
     return None
 
 
-def _nothing(model: str, provider: str | None, table: str | None, found: Unpriced) -> str:
+def own_prices(model: str, asked: str | None, *, key: str | None = None) -> str:
+    """Say where prices of one's own go.
+
+    Args:
+        model: as clients send it.
+        asked: a table that was named on the command line; the settings are not read then.
+        key: the one key that is missing, `None` for all.
+    """
+    first = "" if asked is None else f"The table that --prices names ({asked}) goes before the settings: leave it out. "
+    what = "Prices of your own go into the settings" if key is None else f"Set {key} in the settings"
+    return f'{first}{what}, under [providers.NAME.pricing."{model}"].'
+
+
+def _nothing(model: str, provider: str | None, table: str | None, found: Unpriced, *, asked: str | None) -> str:
     said = f"{model} has no price, for want of: {', '.join(found.missing)}."
-    own = f'Prices of your own go into the settings, under [providers.NAME.pricing."{model}"].'
+    own = own_prices(model, asked)
     if table is not None:
         return f"{said} The table has {', '.join(prices.model for prices in price_table(table).rows)}. {own}"
     near = price_list.nearest(model, provider) if price_list.find(model, provider) is None else ()

@@ -105,7 +105,8 @@ def _read(shape: Shape, value: object, about: About, at: str, problems: list[str
             return {name: _kept(table) for name, table in tables.items()}
         case Rows(keys):
             if not isinstance(value, list):
-                raise _refuse(value, shape, at, problems)
+                brackets = f"; in TOML write [[{at}]], not [{at}]" if isinstance(value, Mapping) else ""
+                raise _refuse(value, shape, at, problems, bounds=brackets)
             rows = [read_table(keys, row, problems, at=f"{at}[{index}]") for index, row in enumerate(value)]
             return tuple(_kept(row) for row in rows)
 

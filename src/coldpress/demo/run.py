@@ -14,6 +14,7 @@ from coldpress.demo.proof import identical_outside_edits, recalled_exactly
 from coldpress.demo.report import Demo
 from coldpress.lab.importers.recording import read_file
 from coldpress.measure.prices import prices_for
+from coldpress.model.errors import StoreError
 from coldpress.model.records import Operation
 from coldpress.stores.memory import MemoryStore
 from coldpress.stores.sqlite import SqliteStore
@@ -32,14 +33,16 @@ def run_demo(recording: Path | None, folder: Path, *, progress: Callable[[Operat
     Raises:
         DemoFailed: the upstream refused a request.
         RecordingError: the recording cannot be read.
+        StoreError: something that is no store of coldpress stands where the store is made.
     """
     session = read_file(recording or recording_path())
+    path = folder / STORE_NAME
+    _check_replaceable(path)
     settings = load(None, environ={}, directory=folder, secrets="optional")
     settings = replace(settings, press_subscription=True)
     off = play(session, settings, MemoryStore(), operation="off", progress=lambda n, of: progress("off", n, of))
-    path = folder / STORE_NAME
-    for old in folder.glob(f"{STORE_NAME}*"):
-        old.unlink()
+    for end in ("", "-wal", "-shm", "-journal"):  # what SQLite calls the files of one database
+        path.with_name(STORE_NAME + end).unlink(missing_ok=True)
     with closing(SqliteStore(path)) as store:
         press = play(session, settings, store, operation="press", progress=lambda n, of: progress("press", n, of))
         recalled = all(recalled_exactly(played, store) for played in press)
@@ -52,6 +55,19 @@ def run_demo(recording: Path | None, folder: Path, *, progress: Callable[[Operat
         recalled=recalled,
         store_path=str(path),
     )
+
+
+def _check_replaceable(path: Path) -> None:
+    """Refuse to replace what is no store of ours: somebody else put it there."""
+    if not path.exists():
+        return
+    try:
+        SqliteStore(path).close()
+    except StoreError as error:
+        raise StoreError(
+            f"{error}. The demonstration makes its store there: move that file away, or set XDG_DATA_HOME to "
+            "another folder"
+        ) from error
 
 
 def _untouched(off: list[Played]) -> bool:

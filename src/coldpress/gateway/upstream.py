@@ -153,7 +153,7 @@ class Upstream:
                 proxy=self._proxies.get(call.provider),
             )
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise _failure(error, call.provider, self._limits) from error
+            raise _failure(error, call, self._limits, self._proxies.get(call.provider)) from error
         return Reply(call.provider, response)
 
 
@@ -194,31 +194,54 @@ class _Cause:
     what: str
 
 
-def _failure(error: Exception, provider: str, limits: Limits) -> UpstreamFailed:
-    cause = _cause(error, limits)
+def _failure(error: Exception, call: Call, limits: Limits, proxy: URL | None) -> UpstreamFailed:
+    cause = _cause(error, call.provider, limits, proxy)
     code: Code = "upstream_timeout" if cause.status == 504 else "upstream_unreachable"
-    return UpstreamFailed(cause.status, code, f"coldpress: provider {provider!r} {cause.what}")
+    return UpstreamFailed(cause.status, code, f"coldpress: provider {call.provider!r}{_place(call.url)} {cause.what}")
 
 
-def _cause(error: Exception, limits: Limits) -> _Cause:
+def _place(url: str) -> str:
+    """Write where a request went as ` at HOST:PORT`: never user, password, path or query."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+    except ValueError:
+        return ""
+    host = parts.hostname or ""
+    return f" at [{host}]:{port}" if ":" in host else f" at {host}:{port}"
+
+
+def _cause(error: Exception, provider: str, limits: Limits, proxy: URL | None) -> _Cause:
     """Put a failure into words of ours: the library's own may hold an address with a key in its query."""
+    setting = f"providers.{provider}.url in the settings"
     match error:
         case aiohttp.ConnectionTimeoutError():
-            return _Cause(504, f"could not be connected to within {limits.connect_seconds:g} s")
+            what = f"could not be connected to within {limits.connect_seconds:g} s"
+            return _Cause(504, f"{what}; check the network and {setting}")
         case TimeoutError():
             return _Cause(504, f"sent nothing for {limits.idle_seconds:g} s")
         case aiohttp.ClientConnectorDNSError() | socket.gaierror():
-            return _Cause(502, "could not be reached: its host name was not found")
+            return _Cause(502, f"could not be reached: its host name was not found; check the network and {setting}")
         case aiohttp.ClientConnectorCertificateError():
             reason = getattr(error.certificate_error, "verify_message", "") or "not trusted"
-            return _Cause(502, f"could not be reached: its TLS certificate was refused ({reason})")
+            return _Cause(
+                502,
+                f"could not be reached: its TLS certificate was refused ({reason}); "
+                "if its authority is your own, name it in SSL_CERT_FILE",
+            )
         case aiohttp.ClientSSLError():
-            return _Cause(502, "could not be reached: the TLS handshake failed")
+            return _Cause(
+                502,
+                f"could not be reached: the TLS handshake failed; check that {setting} is an address that speaks https",
+            )
         case aiohttp.ClientProxyConnectionError() | aiohttp.ClientHttpProxyError():
-            return _Cause(502, "could not be reached: the HTTP proxy named in the environment did not let us through")
+            through = _place(str(proxy)) if proxy is not None else ""
+            what = f"could not be reached: the HTTP proxy{through}, named in the environment, did not let us through"
+            return _Cause(502, f"{what}; check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY, or except it in NO_PROXY")
         case aiohttp.ClientConnectorError():
             number = error.os_error.errno
-            return _Cause(502, f"could not be reached: {os.strerror(number) if number else 'connection failed'}")
+            what = f"could not be reached: {os.strerror(number) if number else 'connection failed'}"
+            return _Cause(502, f"{what}; check that it runs there, and {setting}")
         case aiohttp.ClientResponseError():
             return _Cause(502, "answered with something that is not HTTP")
         case aiohttp.ServerDisconnectedError():

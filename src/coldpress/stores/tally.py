@@ -138,7 +138,9 @@ def nano_usd_of(outcome: Outcome) -> tuple[int | None, ...]:
         StoreError: an amount is not finite or absurd.
     """
     money = outcome.money if outcome.money is not None else _NO_MONEY
-    spent = None if outcome.money is None else money.summariser_usd
+    # A request that failed cost no summary, unless one was paid for: it is not among those that might have.
+    counts = outcome.money is not None and (answered(outcome) or money.summariser_usd > 0)
+    spent = money.summariser_usd if counts else None
     amounts = (money.bill_usd, money.gross_usd, money.rewrite_usd, spent)
     for name, amount in zip(FIGURES, amounts, strict=False):
         if amount is not None and not abs(amount) < MOST_USD:  # also where it is not a number
