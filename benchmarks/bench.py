@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -13,7 +15,7 @@ from pathlib import Path
 import procs
 from bodies import Format, Tail, body_file, turns_file
 from load import Programs, Upstream
-from rows import Book, Case, Cell, Primed, Skipped, Started
+from rows import Book, Case, Cell, Primed, Skipped, Started, Weighed
 from targets import TARGETS, Place, Target
 
 WORLDS = {"instant": (0, 0), "paced": (0, 1000), "provider": (100, 0)}
@@ -92,6 +94,18 @@ class Bench:
         self.book.write(row)
         if target.remembers and exact:
             say(f"WARNING: {target.name} forwards the {size} {fmt} conversation unchanged: nothing is pressed")
+
+    def note_weighed(self) -> None:
+        """Write down what the targets that remember decided about aged results."""
+        for target in self.targets.values():
+            if not target.remembers:
+                continue
+            with urllib.request.urlopen(f"http://127.0.0.1:{target.ready_port}/stats", timeout=10) as answer:
+                told = json.load(answer)
+            told = told["decisions"]
+            applied, declined = told["cuts_applied"], told["cuts_declined"]
+            texts = told["aged"]["count"]
+            self.book.write(Weighed(target.name, told["requests"], applied, declined, texts))
 
     def cell(self, target: Target, case: Case, number: int) -> Cell | None:
         """Measure one target on one case in one round; `None` where it would take too long."""

@@ -153,6 +153,15 @@ def conversations(run: Results) -> Iterator[str]:
     )
 
 
+def weighed(run: Results) -> Iterator[str]:
+    """How many requests the gate was asked on, and what it said."""
+    for row in run.weighed:
+        asked = sum(row.applied.values()) + sum(row.declined.values())
+        reasons = ", ".join(f"{name} {count}" for name, count in sorted((row.applied | row.declined).items()))
+        yield f"\n## Aged results, {row.target}\n\n"
+        yield f"Considered on {asked} of {row.requests} requests: {reasons or 'none'}. {row.texts} became smaller.\n"
+
+
 def growth(run: Results) -> Iterator[str]:
     bands = sorted({row.up_to_bytes for row in run.growth})
     for marks in sorted({row.marks for row in run.growth}):
@@ -216,6 +225,7 @@ def main() -> None:
         lambda r: [goal_table(r)],
         headline,
         conversations,
+        weighed,
         worlds,
         growth,
         stalls,

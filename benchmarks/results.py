@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from rows import Case, Cell, Growth, Primed, Row, Setup, Skipped, Stall, Started
+from rows import Case, Cell, Growth, Primed, Row, Setup, Skipped, Stall, Started, Weighed
 
 OURS = "coldpress"
 
@@ -39,6 +39,7 @@ class Results:
         self.started = [row for row in held if isinstance(row, Started)]
         self.growth = [row for row in held if isinstance(row, Growth)]
         self.stalls = [row for row in held if isinstance(row, Stall)]
+        self.weighed = [row for row in held if isinstance(row, Weighed)]
         self._by_case: dict[tuple[Case, str], list[Cell]] = {}
         for cell in self.cells:
             self._by_case.setdefault((cell.case, cell.target), []).append(cell)

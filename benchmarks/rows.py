@@ -150,9 +150,20 @@ class Stall:
     cpu_wait_share: float
 
 
-Row = Setup | Cell | Skipped | Primed | Started | Growth | Stall
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """What a target decided about aged results over a whole run: requests by reason, and texts that became smaller."""
+
+    target: str
+    requests: int
+    applied: dict[str, int]
+    declined: dict[str, int]
+    texts: int
+
+
+Row = Setup | Cell | Skipped | Primed | Started | Growth | Stall | Weighed
 KINDS: dict[str, type[Row]] = {
-    kind.__name__.lower(): kind for kind in (Setup, Cell, Skipped, Primed, Started, Growth, Stall)
+    kind.__name__.lower(): kind for kind in (Setup, Cell, Skipped, Primed, Started, Growth, Stall, Weighed)
 }
 
 

@@ -122,6 +122,7 @@ def main() -> None:
         if not options.no_table:
             matrix.measure(bench, blocks(options))
         special.run(bench, [name for name in wanted if name != "starts"])
+        bench.note_weighed()
     say(f"done: python benchmarks/report.py {options.out}")
 
 

@@ -131,7 +131,7 @@ def relay(place: Place) -> Target:
 
 def _coldpress(place: Place, name: str, operation: str, port: int) -> Target:
     folder = place.folder(name)
-    settings = place.filled("coldpress.toml", folder, port, operation=operation)
+    settings = place.filled("gateway.toml", folder, port, operation=operation)
     command = (*place.coldpress.split(), "serve", "--config", str(settings))
     # /health and /stats stand on the port behind the data port.
     return Target(name, port, command, folder, port + 1, "/health", remembers=operation == "press")

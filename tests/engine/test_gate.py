@@ -52,7 +52,7 @@ REMOVALS = [Removal(30_000, 20_000, waited=LONG_AGO)]
     ],
 )
 def test_a_warm_batch_goes_where_it_pays_and_the_rent_is_paid(terms: Terms, waited: int, reason: CutReason) -> None:
-    ruling = settle(PROMPT, [replace(REMOVALS[0], waited=waited)], terms)
+    ruling = settle(PROMPT, [REMOVALS[0]._replace(waited=waited)], terms)
     assert ruling.cut.reason == reason
     assert ruling.start == (0 if reason == "pays" else None)
     assert ruling.cut.applied == (1 if reason == "pays" else 0)
@@ -205,8 +205,7 @@ def test_no_paid_call_is_made_in_vain(situation: tuple[Prompt, list[Removal], Te
     if preflight(prompt, best_case, terms, summariser_usd=estimate) is None:
         return
     brought = [
-        replace(
-            removal,
+        removal._replace(
             removed_tokens=data.draw(st.integers(0, removal.removed_tokens)),
             summariser_usd=removal.summariser_usd + data.draw(st.sampled_from([0.0, 1e-5])),
         )
@@ -219,7 +218,7 @@ def test_no_paid_call_is_made_in_vain(situation: tuple[Prompt, list[Removal], Te
 
 def test_where_preflight_agrees_the_answer_still_has_to_pay() -> None:
     assert preflight(PROMPT, REMOVALS, WARM, summariser_usd=0.01) is None
-    poor = [replace(REMOVALS[0], removed_tokens=15_000)]
+    poor = [REMOVALS[0]._replace(removed_tokens=15_000)]
     assert settle(PROMPT, poor, WARM, summariser_usd=0.01).cut.reason == "does_not_pay"
     assert settle(PROMPT, REMOVALS, WARM, summariser_usd=0.02).cut.reason == "does_not_pay"
     assert preflight(PROMPT, REMOVALS, WARM, summariser_usd=0.02) == "does_not_pay"

@@ -27,7 +27,7 @@ from coldpress.drive.accounts import Accounts
 from coldpress.drive.aging import Aging, Considered, Question
 from coldpress.drive.exchange import Inbound, Prepared
 from coldpress.drive.insight import Insight, Opened
-from coldpress.drive.receipts import Sending, bytes_saved, lineage_of, receipt_of, unread_receipt
+from coldpress.drive.receipts import Sending, lineage_of, receipt_of, unread_receipt
 from coldpress.drive.settle import Decided, Settler
 from coldpress.engine.aged import Aged
 from coldpress.engine.belief import Held
@@ -35,7 +35,7 @@ from coldpress.engine.client_requests import is_client_compaction
 from coldpress.engine.plan import Plan, places, propose
 from coldpress.engine.session import AgedEdits, Session
 from coldpress.model.conversation import Conversation
-from coldpress.model.edits import Edit
+from coldpress.model.edits import Edit, Saved
 from coldpress.model.errors import StoreError
 from coldpress.model.identity import EditKey
 from coldpress.model.records import Operation, Outcome
@@ -250,11 +250,11 @@ class Driver:
 
     async def _weigh(self, inbound: Inbound, planned: _Planned) -> Considered | None:
         plan, held = planned.plan, planned.held
-        if plan is None or held is None or not self._aging.may_have_aged(plan.session):
+        if plan is None or held is None:
             return None
-        if self._is_decided(planned.conversation, plan.session):
+        self._accounts.refresh_forecast(inbound.harness, self._workers)  # it must be there before it is needed
+        if not self._aging.may_have_aged(plan.session) or self._is_decided(planned.conversation, plan.session):
             return None
-        self._accounts.refresh_forecast(inbound.harness, self._workers)
         question = Question(
             name=lineage_of(planned.conversation),
             conversation=planned.conversation,
@@ -318,7 +318,7 @@ class Driver:
             unread_receipt(inbound, self._wished(inbound), why),
             sent_bytes=len(body),
             reused=len(edits),
-            reused_bytes_saved=bytes_saved(edits),
+            reused_bytes_saved=Saved.by(edits).bytes,
         )
         self._store.put((), (), receipt)
         return Prepared(body, body is not inbound.body, receipt, stream=False)
@@ -387,11 +387,12 @@ def _with_edits(sending: Sending, decided: Decided, session: Session) -> Sending
         return replace(sending, lines=decided.plan.lines)
     made = frozenset(decided.made)
     aged = session.aged[-1].edits if decided.batch and session.aged else ()
-    fresh = [edit for edit in session.first if edit.standing.key in made]
+    fresh = (edit for edit in session.first[decided.known_edits :] if edit.standing.key in made)
     return replace(
         sending,
         edits=session.edits,
-        fresh=frozenset(edit.span.start for edit in (*fresh, *aged)),
+        saved=session.saved,
+        fresh=(*fresh, *aged),
         mark=sending.considered.mark if sending.considered else None,
         lines=(*decided.plan.lines, *(sending.considered.lines if sending.considered else ())),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from bisect import bisect_left
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
@@ -13,12 +14,12 @@ from coldpress.drive.aging import Considered
 from coldpress.drive.exchange import Inbound
 from coldpress.drive.memory import LifetimeKey, Lineage, Memory, Recent, after_reply, head_name
 from coldpress.drive.reads import asks_long_life, entries_left
-from coldpress.drive.receipts import Sending, lineage_of, tokens_saved
+from coldpress.drive.receipts import Sending, lineage_of, root_of
 from coldpress.engine.belief import Held, believe, sent_by_others
 from coldpress.measure.cache_rules import rules_for
 from coldpress.measure.token_families import family_of
 from coldpress.model.conversation import Conversation
-from coldpress.model.edits import Edit
+from coldpress.model.edits import Edit, Saved
 from coldpress.model.records import Belief, Cut, Outcome
 from coldpress.stores.base import Store
 
@@ -36,6 +37,7 @@ class Opened:
     """A request whose reply is awaited."""
 
     lineage: str
+    root: bytes
     chain: bytes
     head: bytes
     provider: str
@@ -67,7 +69,8 @@ class Insight:
 
     def lineage(self, conversation: Conversation) -> Lineage:
         """What replies have told about a conversation."""
-        return self._memory.lineage(lineage_of(conversation))
+        found = self._memory.lineage(lineage_of(conversation))
+        return replace(found, stopped=True) if self._memory.is_stopped(root_of(conversation)) else found
 
     def scale(self, conversation: Conversation) -> float:
         """The provider's tokens for one of `coldpress.measure.tokens.estimate`, as far as replies have told."""
@@ -119,11 +122,11 @@ class Insight:
     def note_sent(self, inbound: Inbound, conversation: Conversation, sending: Sending) -> None:
         """Remember a request that goes out, until its reply has ended."""
         entries = entries_left(conversation, inbound.provider, sending.mark)
-        self._memory.note_sent(conversation, at=inbound.received_at, entries=entries)
+        name = lineage_of(conversation)
+        self._memory.note_sent(conversation, name=name, at=inbound.received_at, entries=entries)
         held = sending.held
         if held is None or not conversation.messages:
             return
-        name = lineage_of(conversation)
         considered = sending.considered
         lineage = self._memory.lineage(name)
         self._memory.change(name, lambda seen: replace(seen, sent_at=max(seen.sent_at, inbound.received_at)))
@@ -133,6 +136,7 @@ class Insight:
             held = replace(held, tokens=_least(held.tokens, first))
         opened = Opened(
             lineage=name,
+            root=root_of(conversation),
             chain=conversation.messages[-1].chain,
             head=head_name(conversation.head),
             provider=inbound.provider,
@@ -140,7 +144,7 @@ class Insight:
             at=inbound.received_at,
             lifetime=(inbound.provider, conversation.head.model, lineage.long_writes),
             held=held,
-            removed=_removed(sending.edits, _read_before(conversation, held), sending.scale),
+            removed=_removed(sending, _read_before(conversation, held)),
             cut=sending.cut,
             broken=broken,
             counted_tokens=considered.counted_tokens if considered else None,
@@ -202,7 +206,7 @@ class Insight:
             "why": ", ".join(outcome.transformations),
         }
         log.error("the provider dropped reasoning after an edit: no new edits in this conversation", extra=facts)
-        self._memory.change(opened.lineage, lambda known: replace(known, stopped=True))
+        self._memory.stop(opened.root)
 
     def _traced(self, conversation: Conversation) -> Lineage:
         """What is known of a conversation; the ledger is asked where this process has not seen it begin."""
@@ -211,15 +215,27 @@ class Insight:
         if lineage.traced:
             return lineage
         trace = self._store.trace(name) if conversation.last_assistant >= 0 else None
+        earlier = self._memory.earlier_name(conversation) if trace is None else None
         if trace is None:
-            found = replace(lineage, traced=True)
+            # Behind a changed system prompt it has another name, and is the same provider's, client's and tokenizer's.
+            before = self._memory.lineage(earlier) if earlier is not None else lineage
+            found = replace(
+                before,
+                head=lineage.head,
+                misses=0,
+                prompt_tokens=None,
+                counted_tokens=None,
+                counted_prompt_tokens=None,
+                traced=True,
+            )
         else:
             usage = trace.last_usage
+            if trace.transformations_seen:
+                self._memory.stop(root_of(conversation))
             found = replace(
                 lineage,
                 traced=True,
                 last_at=trace.last_at,
-                stopped=trace.transformations_seen,
                 reads_reported=None if usage is None else usage.read is not None,
                 long_writes=bool(usage and usage.write_long),
             )
@@ -265,8 +281,12 @@ def _read_before(conversation: Conversation, held: Held) -> int:
     return held.messages if held.belief.state != "unknown" else max(0, conversation.last_assistant)
 
 
-def _removed(edits: tuple[Edit, ...], held_messages: int, scale: float) -> Removed | None:
+def _removed(sending: Sending, held_messages: int) -> Removed | None:
     """Tell the tokens that edits took out of the held prefix from those that they took out behind it."""
-    inside = tokens_saved([edit for edit in edits if edit.message < held_messages], scale)
-    behind = tokens_saved([edit for edit in edits if edit.message >= held_messages], scale)
+    tail = Saved.by(sending.edits[bisect_left(sending.edits, held_messages, key=_message_of) :])
+    inside, behind = (sending.saved - tail).scaled(sending.scale), tail.scaled(sending.scale)
     return None if inside is None or behind is None else Removed(inside, behind)
+
+
+def _message_of(edit: Edit) -> int:
+    return edit.message

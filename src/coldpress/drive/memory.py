@@ -78,15 +78,16 @@ class Lineage:
 class _Place:
     """A request that ended at some message: when it was sent, to which model, behind which head, and what it left.
 
-    `tokens` is its prompt as reported, `None` before that. `earlier` is when the same request was sent before, which is
-    what holds if this one fails. `replied_at` is when its reply had come, 0 where none has: the lifetime of what it
-    left begins then (docs/explanation/cache.md).
+    `lineage` names its conversation. `tokens` is its prompt as reported, `None` before that. `earlier` is when the same
+    request was sent before, which is what holds if this one fails. `replied_at` is when its reply had come, 0 where
+    none has: the lifetime of what it left begins then (docs/explanation/cache.md).
     """
 
     at: float
     model: str | None
     head: bytes
     entries: tuple[int, ...]
+    lineage: str
     tokens: int | None = None
     earlier: float | None = None
     replied_at: float = 0.0
@@ -120,6 +121,7 @@ class Memory:
     _sent: Recent[bytes, tuple[_Place, ...]] = field(default_factory=lambda: Recent(MOST_SENT))
     _answered: Recent[tuple[str, str | None, bytes], float] = field(default_factory=lambda: Recent(MOST_LINEAGES))
     _lifetimes: Recent[LifetimeKey, Lifetime] = field(default_factory=lambda: Recent(1_000))
+    _stopped: Recent[bytes, None] = field(default_factory=lambda: Recent(MOST_LINEAGES))
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def lineage(self, name: str) -> Lineage:
@@ -132,11 +134,11 @@ class Memory:
         with self._lock:
             self._lineages.note(name, how(self._lineages.get(name) or Lineage()))
 
-    def note_sent(self, conversation: Conversation, *, at: float, entries: tuple[int, ...]) -> None:
-        """Remember that a request goes out, and the prefixes that it leaves in the cache."""
+    def note_sent(self, conversation: Conversation, *, name: str, at: float, entries: tuple[int, ...]) -> None:
+        """Remember that a request of the conversation of this name goes out, and the prefixes that it leaves behind."""
         if not conversation.messages:
             return
-        place = _Place(at, conversation.head.model, head_name(conversation.head), entries)
+        place = _Place(at, conversation.head.model, head_name(conversation.head), entries, name)
         with self._lock:
             chain = conversation.messages[-1].chain
             held = self._sent.get(chain, ())
@@ -145,6 +147,24 @@ class Memory:
                 place = replace(place, tokens=same.tokens, earlier=same.at)
             others = (p for p in held if p.asked != place.asked)
             self._sent.note(chain, (place, *others)[:_VARIANTS])
+
+    def earlier_name(self, conversation: Conversation) -> str | None:
+        """Find under which name a conversation went on before its system prompt changed, if this process saw that."""
+        with self._lock:
+            for message in reversed(conversation.messages):
+                for place in self._sent.get(message.chain, ()):
+                    return place.lineage
+        return None
+
+    def stop(self, root: bytes) -> None:
+        """Make no new edits in the conversations that begin with this message, whatever system prompt they get."""
+        with self._lock:
+            self._stopped.note(root, None)
+
+    def is_stopped(self, root: bytes) -> bool:
+        """Whether `stop` was said of it."""
+        with self._lock:
+            return root in self._stopped
 
     def was_sent(self, chain: bytes) -> bool:
         """Whether a request that ended with this message went out before, and was not refused."""
@@ -265,8 +285,8 @@ def _misses(before: int, held: Held, read_tokens: int | None) -> int:
 
 
 def head_name(head: Head) -> bytes:
-    """Name everything that stands before the messages, to the letter of the system prompt."""
-    return _head_name(head.exact, head.tools)
+    """Name everything outside the messages that their cache depends on, to the letter of the system prompt."""
+    return _head_name(head.exact + head.settings, head.tools)
 
 
 @lru_cache(MOST_LINEAGES)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from coldpress.drive.aging import Considered
 from coldpress.drive.exchange import Inbound
 from coldpress.engine.belief import Held
 from coldpress.model.conversation import Conversation
-from coldpress.model.edits import Edit
+from coldpress.model.edits import NOTHING_SAVED, Edit, Saved
 from coldpress.model.identity import lineage_id
 from coldpress.model.records import Cut, Line, Operation, Receipt
 from coldpress.wire.marks import Insertion
@@ -21,7 +20,9 @@ class Sending:
 
     Attributes:
         operation: what may be done with it.
-        edits: all edits that go out, in the order of their spans; those that start at `fresh` were decided now.
+        edits: all edits that go out, in the order of their spans.
+        saved: what they save together.
+        fresh: those of them that were decided now.
         lines: the ledger's lines for decisions made now.
         notes: fixed words.
         held: what the provider is believed to hold, `None` where nobody asked.
@@ -32,7 +33,8 @@ class Sending:
 
     operation: Operation
     edits: tuple[Edit, ...] = ()
-    fresh: frozenset[int] = frozenset()
+    saved: Saved = NOTHING_SAVED
+    fresh: tuple[Edit, ...] = ()
     lines: tuple[Line, ...] = ()
     notes: tuple[str, ...] = ()
     held: Held | None = None
@@ -55,7 +57,6 @@ class Sending:
 
 def receipt_of(inbound: Inbound, conversation: Conversation, sending: Sending, sent: bytes) -> Receipt:
     """Write the receipt of a request that was read."""
-    reused = [edit for edit in sending.edits if edit.span.start not in sending.fresh]
     considered = sending.considered
     return Receipt(
         request_id=inbound.request_id,
@@ -70,12 +71,12 @@ def receipt_of(inbound: Inbound, conversation: Conversation, sending: Sending, s
         body_bytes=len(inbound.body),
         sent_bytes=len(sent),
         lines=sending.lines,
-        reused=len(reused),
-        reused_bytes_saved=bytes_saved(reused),
+        reused=len(sending.edits) - len(sending.fresh),
+        reused_bytes_saved=(sending.saved - Saved.by(sending.fresh)).bytes,
         notes=sending.notes,
         harness=inbound.harness,
         prompt_tokens=considered.prompt_tokens if considered else None,
-        removed_tokens=tokens_saved(sending.edits, sending.scale),
+        removed_tokens=sending.saved.scaled(sending.scale),
         belief=sending.held.belief if sending.held else None,
         cut=sending.cut,
     )
@@ -100,22 +101,12 @@ def unread_receipt(inbound: Inbound, operation: Operation, why: str) -> Receipt:
     )
 
 
+def root_of(conversation: Conversation) -> bytes:
+    """Name a conversation by its first message alone, whatever stands before it; empty where it has none."""
+    first = next((m for m in conversation.messages if m.role != "system"), None)
+    return first.chain if first else b""
+
+
 def lineage_of(conversation: Conversation) -> str:
     """Name a conversation by its system prompt and its first message."""
-    first = next((m for m in conversation.messages if m.role != "system"), None)
-    return lineage_id(conversation.head.identity, first.chain if first else b"")
-
-
-def bytes_saved(edits: Sequence[Edit]) -> int:
-    """Bytes that edits took out of a body."""
-    return sum(len(edit.span) - len(edit.literal) for edit in edits)
-
-
-def tokens_saved(edits: Sequence[Edit], scale: float) -> int | None:
-    """Tokens that edits took out of a prompt; `None` where one was never counted."""
-    saved = 0
-    for edit in edits:
-        if edit.standing.saved_tokens is None:
-            return None
-        saved += edit.standing.saved_tokens
-    return round(saved * scale)
+    return lineage_id(conversation.head.identity, root_of(conversation))

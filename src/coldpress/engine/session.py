@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from coldpress.engine.catalogue import Classified
 from coldpress.model.conversation import TextLiteral
-from coldpress.model.edits import Edit, Standing
+from coldpress.model.edits import NOTHING_SAVED, Edit, Saved, Standing
 from coldpress.model.identity import EditKey
 
 
@@ -70,6 +70,7 @@ class Session:
         edits: follows from the above: every edit in force, in the order of the spans; of several on one text the latest
             batch's.
         shown: follows from the above: the results as they are shown to the model now.
+        saved: follows from the above: what the edits in force save together.
 
     What follows is kept, since working it out anew takes longer the longer the conversation is. So a session is made
     from another one by its methods, or by `of`.
@@ -82,6 +83,7 @@ class Session:
     head_identity: bytes = b""
     edits: tuple[Edit, ...] = field(default=(), compare=False)
     shown: tuple[Seen, ...] = field(default=(), compare=False)
+    saved: Saved = field(default=NOTHING_SAVED, compare=False)
 
     @classmethod
     def of(
@@ -93,9 +95,8 @@ class Session:
         head_identity: bytes,
     ) -> Session:
         """Make a session of what does not follow from anything else."""
-        if not aged:
-            return cls(first, aged, seen, replies, head_identity, first, seen)
-        return cls(first, aged, seen, replies, head_identity, _in_force(first, aged), _shown(seen, aged))
+        edits, shown = (_in_force(first, aged), _shown(seen, aged)) if aged else (first, seen)
+        return cls(first, aged, seen, replies, head_identity, edits, shown, Saved.by(edits))
 
     def age(self, message: int) -> int:
         """How many replies of the model stand behind a message: a result's age in turns."""
@@ -117,6 +118,7 @@ class Session:
             head_identity,
             self.edits + first,
             self.shown + seen,
+            self.saved + Saved.by(first) if first else self.saved,
         )
 
     def with_aged(self, batches: Iterable[AgedEdits]) -> Session:
@@ -125,7 +127,7 @@ class Session:
         if not more:
             return self
         edits, shown = _in_force(self.edits, more), _shown(self.shown, more)
-        return replace(self, aged=self.aged + more, edits=edits, shown=shown)
+        return replace(self, aged=self.aged + more, edits=edits, shown=shown, saved=Saved.by(edits))
 
     def with_first(self, first: Iterable[Edit]) -> Session:
         """Let other edits at first sight hold."""
@@ -136,10 +138,11 @@ class Session:
         aged = tuple(batch for batch in self.aged if batch.at < messages)
         first, seen = _before(self.first, messages), _before(self.seen, messages)
         replies = self.replies[: bisect_left(self.replies, messages)]
-        if not aged or len(aged) < len(self.aged):
+        if len(aged) < len(self.aged):
             return Session.of(first, aged, seen, replies, self.head_identity)
-        edits, shown = _before(self.edits, messages), _before(self.shown, messages)
-        return Session(first, aged, seen, replies, self.head_identity, edits, shown)
+        edits, shown = (_before(self.edits, messages), _before(self.shown, messages)) if aged else (first, seen)
+        saved = self.saved - Saved.by(self.edits[len(edits) :])
+        return Session(first, aged, seen, replies, self.head_identity, edits, shown, saved)
 
 
 def _in_force(first: Sequence[Edit], aged: Sequence[AgedEdits]) -> tuple[Edit, ...]:

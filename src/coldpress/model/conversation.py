@@ -122,6 +122,8 @@ class Head:
     `subscription` is true where Claude Code's billing line stands in `system[0]`.
     `stateful` is true where the server holds earlier history that the request does not show.
     `server_clears` is true where the request lets the server clear old tool results by itself.
+    `settings` names what else stands outside the text and changes how the messages are cached: at Anthropic the
+    reasoning parameters and the choice of tools. Empty where there is none.
     """
 
     model: str | None
@@ -133,6 +135,7 @@ class Head:
     harness_session: str | None
     stateful: bool = False
     server_clears: bool = False
+    settings: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
 from coldpress.model.conversation import Span
 from coldpress.model.identity import EditKey
@@ -59,3 +60,43 @@ class Edit:
     literal: bytes
     message: int
     standing: Standing
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What edits take out of a body, summed up.
+
+    Attributes:
+        bytes: of the JSON text.
+        tokens: on the scale of `coldpress.measure.tokens`, of those that were counted.
+        uncounted: how many edits were never counted.
+    """
+
+    bytes: int = 0
+    tokens: int = 0
+    uncounted: int = 0
+
+    @classmethod
+    def by(cls, edits: Iterable[Edit]) -> Saved:
+        """Sum up."""
+        size = tokens = uncounted = 0
+        for edit in edits:
+            size += edit.span.end - edit.span.start - len(edit.literal)
+            if edit.standing.saved_tokens is None:
+                uncounted += 1
+            else:
+                tokens += edit.standing.saved_tokens
+        return cls(size, tokens, uncounted)
+
+    def __add__(self, other: Saved) -> Saved:
+        return Saved(self.bytes + other.bytes, self.tokens + other.tokens, self.uncounted + other.uncounted)
+
+    def __sub__(self, other: Saved) -> Saved:
+        return Saved(self.bytes - other.bytes, self.tokens - other.tokens, self.uncounted - other.uncounted)
+
+    def scaled(self, scale: float) -> int | None:
+        """Tokens on the provider's scale; `None` where some were never counted."""
+        return None if self.uncounted else round(self.tokens * scale)
+
+
+NOTHING_SAVED: Final = Saved()

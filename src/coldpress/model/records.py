@@ -94,7 +94,8 @@ class Cut:
 
     Attributes:
         reason: `pays` and `cold` were applied, every other reason was not.
-        candidates: results that could have gone; `applied` of them went.
+        candidates: results that could have gone; `applied` of them went. Where prices, cache or usage are unknown, all
+            that are old enough: no views of them were made.
         removed_tokens: tokens that the applied (or the best declined) ones free.
         rewrite_tokens: tokens that are written again because of them and would have been read.
         requests: expected further requests, this one included; `None` where there is no forecast.

@@ -27,6 +27,7 @@ _VOLATILE = re.compile(
     r"|[0-9]{8,}"  # seconds or milliseconds since 1970, a process id with company
     r"|(?:[A-Z][a-z]{2,8},? )?[A-Z][a-z]{2,8}\.? [0-9]{1,2}(?:,? [0-9]{4})?"  # Mon, Nov 30 2026
 )
+_CANONICAL = msgspec.json.Encoder(order="deterministic")
 _SESSION_IN_USER = re.compile(r"_session_([0-9a-f-]{36})")
 
 
@@ -53,9 +54,14 @@ class Parts:
     session: str | None = None
     stateful: bool = False
     server_clears: bool = False
+    thinking: bytes = b""
+    tool_choice: bytes = b""
 
-    def head(self) -> Head:
-        """Give the head of the conversation."""
+    def head(self, format_name: str) -> Head:
+        """Give the head of the conversation.
+
+        Only at Anthropic are reasoning parameters and the choice of tools known to decide over cached messages.
+        """
         system = self.system or NO_SYSTEM
         return Head(
             model=self.model,
@@ -67,6 +73,7 @@ class Parts:
             harness_session=self.session,
             stateful=self.stateful,
             server_clears=self.server_clears,
+            settings=self.thinking + self.tool_choice if format_name == "anthropic" else b"",
         )
 
 
@@ -148,6 +155,10 @@ def read_parts(source: Source, fields: Mapping[str, Span]) -> dict[str, Any]:
                     value = source.value(span)
                     continues = isinstance(value, dict) and value.get("type") == "continue"
                     found["stateful"] = continues or isinstance(value, str)
+                case "thinking" | "tool_choice":
+                    # `auto` is what holds where nothing is said.
+                    raw = _CANONICAL.encode(source.value(span))
+                    found[key] = b"" if raw == b'{"type":"auto"}' else hashlib.sha256(key.encode() + raw).digest()
                 case "context_management":
                     found["server_clears"] = b'"clear_tool_uses' in source.raw(span)
                 case _:

@@ -179,7 +179,9 @@ class Reader(Generic[T]):
         )
         messages = before + found
         parts = checkpoint.parts | self._parts(source, fields)
-        conversation = Conversation(checkpoint.format, Parts(**parts).head(), messages, body, len(before))
+        conversation = Conversation(
+            checkpoint.format, Parts(**parts).head(checkpoint.format), messages, body, len(before)
+        )
         boundary = len(before) + stable
         return Reading(conversation, checkpoint.extra, boundary, turn, checkpoint.parts, checkpoint.keys, checkpoint)
 
@@ -204,7 +206,7 @@ class Reader(Generic[T]):
         if format_name == "openai_chat":
             parts["system"] = _leading_system(source, messages)
         behind = self._parts(source, {k: v for k, v in fields.items() if k not in ahead})
-        conversation = Conversation(format_name, Parts(**(parts | behind)).head(), messages, body)
+        conversation = Conversation(format_name, Parts(**(parts | behind)).head(format_name), messages, body)
         return Reading(conversation, None, stable, turn, parts, frozenset(ahead) | {"messages"}, None)
 
     def _parts(self, source: Source, fields: dict[str, Span]) -> dict[str, Any]:
