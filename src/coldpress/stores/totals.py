@@ -117,7 +117,7 @@ class Totals:
         cuts_declined: requests on which that was considered and not done, by reason.
         body_bytes: bytes of all request bodies as clients sent them; `sent_bytes` as they went upstream.
         ended: outcomes by how the exchange closed; requests still running are in none.
-        edits_noticed: replies that tell of reasoning dropped because the text before it had changed.
+        edits_noticed: replies that tell that reasoning no longer fits the text before it, see `Outcome.edits_noticed`.
         stored: what is held now, in contrast to all the sums.
         unrecorded: ledger rows and raw events this process could not store since it started.
     """
