@@ -14,7 +14,7 @@ LAYERS: list[set[str]] = [
     {"measure", "wire", "stores"},
     {"engine"},
     {"config", "drive"},
-    {"gateway", "lab", "testing"},
+    {"gateway", "lab", "testing", "library"},
     {"demo"},
     {"cli"},
 ]

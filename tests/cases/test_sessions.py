@@ -19,6 +19,7 @@ from support import settings
 
 from coldpress.config import Settings
 from coldpress.drive import Driver, Inbound, Prepared
+from coldpress.engine.budget import BudgetRule, Budgets
 from coldpress.engine.catalogue import classify
 from coldpress.engine.policy import Policy, Rule
 from coldpress.lab.importers.claude_code import read_file
@@ -95,6 +96,9 @@ def run(bodies_of: list[list[bytes]], name: FormatName, path: Path, found: Setti
     return asyncio.run(play())
 
 
+NO_BUDGET = Budgets(BudgetRule(stages=()))
+"""What is looked at here is first sight: no prompt is brought down."""
+
 BEHIND_MESSAGES: dict[FormatName, bytes] = {"anthropic": b'],"system":[{', "openai_chat": b'],"tools":['}
 
 
@@ -137,7 +141,7 @@ def results_with_calls(found: Conversation) -> Iterator[tuple[str, str, str, boo
 @pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.stem)
 def test_a_claude_code_session(path: Path, tmp_path: Path) -> None:
     bodies = [list(requests(trajectory)) for trajectory in read_file(path).trajectories]
-    pressed = run(bodies, "anthropic", tmp_path / "s.sqlite3", settings())
+    pressed = run(bodies, "anthropic", tmp_path / "s.sqlite3", settings(budgets=NO_BUDGET))
     assert not NEVER & set(pressed)
     if path.parent.name == "claude-code-long":
         assert pressed["source"] > 0
@@ -167,7 +171,7 @@ ALL_TOOLS = Policy((Rule("*", ("lossless", "deterministic"), first_pass=True),))
 def test_a_chat(path: Path, large: bool, tmp_path: Path) -> None:
     bodies = chats(path, large=large)
     assert len(bodies) > 3
-    pressed = run([bodies], "openai_chat", tmp_path / "s.sqlite3", settings(policy=ALL_TOOLS))
+    pressed = run([bodies], "openai_chat", tmp_path / "s.sqlite3", settings(policy=ALL_TOOLS, budgets=NO_BUDGET))
     assert not large or pressed.total() > 0
 
 

@@ -177,8 +177,10 @@ class SlowStore(MemoryStore):
         standings: Sequence[Standing],
         receipt: Receipt | None,
         batch: Batch | None = None,
+        *,
+        require_log: bool = False,
     ) -> Future[None]:
-        done = super().put(originals, standings, receipt, batch)
+        done = super().put(originals, standings, receipt, batch, require_log=require_log)
         if not (self.slow and originals):
             return done
         self.held.append(Future())

@@ -43,8 +43,8 @@ async def played(driver: Driver, found: list[tuple[bytes, float]], *, forgetful:
     sent_tokens = 0
     for number, (body, at) in enumerate(found):
         if forgetful:
-            aging = driver._aging
-            for kept in (aging._known, aging._layouts, aging._floors, aging._counted, aging._views):
+            aging, counting = driver._weighing._aging, driver._weighing._counting
+            for kept in (aging._known, aging._floors, aging._views, counting._layouts, counting._counted):
                 kept.clear()
         name = f"r{number}"
         one = await driver.prepare(Inbound(name, at, "anthropic", "anthropic", body, None, {"user-agent": "x/1"}))

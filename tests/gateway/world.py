@@ -223,6 +223,13 @@ class NotingDriver:
     def stats(self) -> dict[str, object]:
         return {"prepared": len(self.inbound)}
 
+    @property
+    def patience_seconds(self) -> float:
+        return 0.0
+
+    async def give_up(self) -> None:
+        """Nothing goes on in the background."""
+
 
 @dataclass
 class World:

@@ -188,8 +188,12 @@ class FailingStore(MemoryStore):
         standings: Sequence[Standing],
         receipt: Receipt | None,
         batch: Batch | None = None,
+        *,
+        require_log: bool = False,
     ) -> Future[None]:
-        return self._failed() if self.full else super().put(originals, standings, receipt, batch)
+        if self.full:
+            return self._failed()
+        return super().put(originals, standings, receipt, batch, require_log=require_log)
 
     def durable(self, keys: Sequence[EditKey], batches: Sequence[bytes] = ()) -> Future[None]:
         return self._failed() if self.lost else super().durable(keys, batches)

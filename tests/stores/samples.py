@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
-from coldpress.model.edits import Batch, Standing
+from coldpress.model.edits import Batch, Rebuild, Standing
 from coldpress.model.identity import EditKey, original_sha
-from coldpress.model.records import Cut, Line, Operation, Outcome, Reason, Receipt
+from coldpress.model.records import Cut, Line, Operation, Outcome, Pressure, PressureReason, Reason, Receipt
+from coldpress.model.summary import Item, Summary
 from coldpress.model.usage import Usage
 
 NOON = 1_800_000_000.0
@@ -59,6 +60,49 @@ def batch(after: str, *names: str, view: str = "aged view") -> tuple[list[tuple[
     """Originals, and the decisions to show views in their places, taken together at a message."""
     pairs = [pressed(name, f"text of {name}", f"{view} of {name}") for name in names]
     return [original for original, _ in pairs], Batch(key(after).chain, tuple(standing for _, standing in pairs))
+
+
+def rebuilt(after: str, *messages: str, literal: str = '{"role":"user"}') -> tuple[list[tuple[str, str]], Batch]:
+    """Texts of messages that go, and a batch that says so with a summary of them."""
+    originals = [(original_sha(text), text) for text in messages]
+    covered = tuple(sha for sha, _ in originals)
+    summary = Summary(goal=(Item("keep it", 1, ("it",)),), failures=(Item("make: *** [all] Error 2", 3),))
+    rebuild = Rebuild(key("anchor").chain, key(messages[-1]).chain, literal, summary, 1, covered, 900, 80, "structural")
+    return originals, Batch(key(after).chain, (), rebuild)
+
+
+def pressure(
+    reason: PressureReason = "summarised",
+    *,
+    cleared: int = 0,
+    summarised: int = 0,
+    summary: str = "",
+    summariser: str = "",
+    summariser_usd: float | None = 0.0,
+    refused: Sequence[str] = (),
+    dropped: int = 0,
+    escalate: bool = False,
+) -> Pressure:
+    """A prompt of 70 in 100 thousand tokens; a result cleared frees 1,000 tokens, a message summarised 2,000."""
+    return Pressure(
+        reason=reason,
+        window_tokens=100_000,
+        trigger_tokens=65_000,
+        target_tokens=45_000,
+        before_tokens=70_000,
+        after_tokens=70_000 - 1000 * cleared - 2000 * summarised,
+        cleared=cleared,
+        cleared_tokens=1000 * cleared,
+        summarised=summarised,
+        summarised_tokens=2000 * summarised,
+        generation=int(bool(summary)),
+        summary=summary,
+        summariser=summariser,
+        summariser_usd=summariser_usd,
+        dropped=dropped,
+        refused=tuple(refused),
+        escalate=escalate,
+    )
 
 
 def receipt(

@@ -141,6 +141,8 @@ def test_the_window_is_a_limit_and_nothing_is_billed(path: str, body: Json, says
         assert post(upstream.url, path, {**body, "messages": [user("short")]}).status == 200
     assert reply.status == 400
     assert says in reply.json["error"]["message"]
+    assert reply.json["error"]["type"] == "invalid_request_error"
+    assert reply.json["error"].get("code") == ("context_length_exceeded" if "chat" in path else None)
 
 
 def test_count_tokens_agrees_with_what_is_billed() -> None:

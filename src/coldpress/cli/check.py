@@ -8,11 +8,11 @@ from pathlib import Path
 import click
 
 from coldpress.cli.check_view import Report, print_report, report_object, under_operation
-from coldpress.cli.doctor import reach, stranded_clients
 from coldpress.cli.ledger_tools import tools_in_ledger
 from coldpress.cli.open_store import check_store
 from coldpress.cli.options import config_option, json_option, load_for_reading, store_option
 from coldpress.cli.output import print_json, warn
+from coldpress.cli.reach import reach, stranded_clients
 from coldpress.cli.request_file import explain_file
 from coldpress.engine.catalogue_data import KIND_OF_NAME
 from coldpress.engine.explain import outlooks

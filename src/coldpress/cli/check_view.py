@@ -7,8 +7,8 @@ from typing import Final
 
 import click
 
-from coldpress.cli.doctor import Reach
 from coldpress.cli.output import print_table, say_count
+from coldpress.cli.reach import Reach
 from coldpress.config.settings import Provider, Settings
 from coldpress.engine.explain import WHAT_MODES_DO, Outlook
 from coldpress.model.records import Line, Operation

@@ -1,82 +1,105 @@
-"""Find out whether the gateway answers, and whether clients on this machine point at one that does not."""
+"""`coldpress doctor`: say what goes wrong with conversations of late, and what to do about it."""
 
 from __future__ import annotations
 
-import http.client
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final
-from urllib.parse import urlsplit
+import os
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
-from coldpress.config.resolve_providers import is_loopback
+import click
+
+from coldpress.cli.open_store import opened
+from coldpress.cli.options import FiniteRange, config_option, json_option, load_for_reading, store_option
+from coldpress.cli.output import print_json, printable, say_count, say_time, warn
+from coldpress.cli.reach import Reach, reach, stranded_clients
+from coldpress.cli.symptoms import Symptom, symptoms
 from coldpress.config.settings import Settings
-
-CLIENT_VARIABLES: Final = ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_BASE", "OPENAI_BASE_URL", "OPENAI_API_BASE")
-"""Environment variables by which clients are pointed at a gateway."""
-
-_TIMEOUT_SECONDS = 1.0
-_ANY_ADDRESS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
+from coldpress.stores.base import DAY_SECONDS, LedgerEntry
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
-    """Whether a gateway answers at the address of the settings; `why` says what happened instead."""
+class Diagnosis:
+    """What doctor says, over `requests` of the last days; `above_trigger` of them came up to their trigger."""
 
-    url: str
-    running: bool
-    why: str
-
-
-def reach(settings: Settings) -> Reach:
-    """Ask `/health` where the gateway of these settings answers it: on the data port, if nobody else can reach that."""
-    host = _ANY_ADDRESS.get(settings.host, settings.host)
-    url = base_url(host, settings.port)
-    place = (host.strip("[]"), settings.port)
-    if not is_loopback(settings.host):
-        place = ("127.0.0.1", settings.port + 1 if settings.control_port is None else settings.control_port)
-    connection = http.client.HTTPConnection(*place, timeout=_TIMEOUT_SECONDS)
-    try:
-        connection.request("GET", "/health")
-        status = connection.getresponse().status
-    except (OSError, http.client.HTTPException) as error:
-        return Reach(url, running=False, why=_say(error))
-    finally:
-        connection.close()
-    return Reach(url, running=status == 200, why="" if status == 200 else f"/health answered {status}")
+    gateway: Reach
+    days: float
+    requests: int
+    above_trigger: int
+    found: tuple[Symptom, ...]
+    warnings: tuple[str, ...]
 
 
-def _say(error: Exception) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
+@click.command("doctor")
+@config_option
+@store_option
+@click.option("--days", type=FiniteRange(min=0, min_open=True), default=7.0, show_default=True, help="How far back.")
+@click.option("--limit", type=click.IntRange(min=1), default=5_000, show_default=True, help="Requests to look at most.")
+@json_option
+def command(*, config_path: Path | None, store_path: Path | None, days: float, limit: int, as_json: bool) -> None:
+    """Say what goes wrong with conversations of late, and what to do.
 
-
-def base_url(host: str, port: int) -> str:
-    """Write the address clients are pointed at.
-
-    >>> base_url("::1", 8484)
-    'http://[::1]:8484'
+    Read from the ledger: calls made again because their result was taken away, prohibitions that got lost, caches that
+    were broken, prompts that cannot be made small enough. Nothing of it holds text of a conversation. Warnings go to
+    stderr, or into the JSON.
     """
-    shown = f"[{host}]" if ":" in host and not host.startswith("[") else host
-    return f"http://{shown}:{port}"
-
-
-def stranded_clients(found: Reach, environ: Mapping[str, str]) -> tuple[str, ...]:
-    """Name the variables that point clients at this gateway while it does not answer, one sentence each."""
-    if found.running:
-        return ()
-    own = urlsplit(found.url)
-    return tuple(
-        f"{name} points clients at {found.url}, where nothing answers: start coldpress serve, or unset {name}"
-        for name in CLIENT_VARIABLES
-        if name in environ and _same_place(environ[name], own.hostname or "", own.port)
+    settings = load_for_reading(config_path, store_path)
+    entries = _entries(settings, since=time.time() - days * DAY_SECONDS, limit=limit)
+    found = reach(settings)
+    diagnosis = Diagnosis(
+        gateway=found,
+        days=days,
+        requests=len(entries),
+        above_trigger=sum(entry.receipt.pressure is not None for entry in entries),
+        found=symptoms(entries),
+        warnings=(*settings.warnings, *stranded_clients(found, os.environ)),
     )
+    if as_json:
+        print_json(_as_object(diagnosis))
+        return
+    click.echo(_as_text(diagnosis))
+    for warning in diagnosis.warnings:
+        warn(warning)
 
 
-def _same_place(url: str, hostname: str, port: int | None) -> bool:
-    try:
-        there = urlsplit(url)
-        there_port = there.port
-    except ValueError:
-        return False
-    loopback = {"localhost", "127.0.0.1", "::1"}
-    same_host = there.hostname == hostname or (there.hostname in loopback and hostname in loopback)
-    return same_host and there_port == port
+def _entries(settings: Settings, *, since: float, limit: int) -> list[LedgerEntry]:
+    """Read the newest requests; none where nothing was ever stored."""
+    if not settings.store.path.exists():
+        return []
+    with opened(settings) as store:
+        listed = store.receipts(limit=limit, lineage=None, before=None)
+    return [entry for entry in listed if entry.receipt.received_at >= since]
+
+
+def _as_object(diagnosis: Diagnosis) -> dict[str, object]:
+    return {
+        "gateway": asdict(diagnosis.gateway),
+        "days": diagnosis.days,
+        "requests": diagnosis.requests,
+        "above_trigger": diagnosis.above_trigger,
+        "found": [{**asdict(symptom), **asdict(symptom.advice)} for symptom in diagnosis.found],
+        "warnings": list(diagnosis.warnings),
+    }
+
+
+def _as_text(diagnosis: Diagnosis) -> str:
+    gateway = diagnosis.gateway
+    answers = "answers" if gateway.running else f"does not answer ({gateway.why})"
+    lines = [
+        f"gateway   {gateway.url} {answers}",
+        f"requests  {say_count(diagnosis.requests)} in {diagnosis.days:g} days, "
+        f"{say_count(diagnosis.above_trigger)} of them above the trigger",
+    ]
+    for symptom in diagnosis.found:
+        tokens = "" if symptom.tokens is None else f", {say_count(symptom.tokens)} tokens"
+        newest = f"newest {printable(symptom.newest_request)} at {say_time(symptom.newest_at)}"
+        times = f"{say_count(symptom.count)} on {say_count(symptom.requests)} of the requests{tokens}"
+        lines += [
+            "",
+            f"{symptom.kind}: {times}; {newest}",
+            f"  what    {symptom.advice.meaning}",
+            f"  to do   {symptom.advice.remedy}",
+        ]
+    if not diagnosis.found:
+        lines += ["", "Nothing was found." if diagnosis.requests else "There are no requests to judge by."]
+    return "\n".join(lines)

@@ -8,6 +8,7 @@ import click
 
 from coldpress.cli.bill import Biller
 from coldpress.cli.ledger_entry import entry_text
+from coldpress.cli.ledger_pressure import compaction_object, compaction_table, printable_lines, summary_text
 from coldpress.cli.ledger_totals import totals_text
 from coldpress.cli.ledger_view import bill_of, conversation_object, conversation_table, entry_object, list_table
 from coldpress.cli.open_store import opened
@@ -49,19 +50,49 @@ def list_(*, config_path: Path | None, store_path: Path | None, limit: int, line
 @click.argument("request_id", metavar="ID")
 @config_option
 @store_option
+@click.option("--summary", "with_summary", is_flag=True, help="Add the text of the summary that this request brought.")
 @json_option
-def show(*, request_id: str, config_path: Path | None, store_path: Path | None, as_json: bool) -> None:
-    """Show one request: what was believed, decided, sent and reported, tool result by tool result."""
+def show(
+    *, request_id: str, config_path: Path | None, store_path: Path | None, with_summary: bool, as_json: bool
+) -> None:
+    """Show one request: what was believed, decided, sent and reported, tool result by tool result.
+
+    Exit code 3: no such request, or --summary and it brought none; 4: the text of its summary has expired.
+    """
     settings = load_for_reading(config_path, store_path)
     with opened(settings) as store:
         entry = store.receipt(request_id)
-    if entry is None:
-        raise UnknownOriginal(f"no request {request_id} in the ledger; coldpress ledger list shows what is there")
-    bill = bill_of(entry, Biller(settings))
+        if entry is None:
+            raise UnknownOriginal(f"no request {request_id} in the ledger; coldpress ledger list shows what is there")
+        bill = bill_of(entry, Biller(settings))
+        if not as_json:
+            click.echo(entry_text(entry, bill))  # also where the text of its summary has expired
+        text = summary_text(store, entry) if with_summary else None
     if as_json:
-        print_json(entry_object(entry, bill))
+        print_json(entry_object(entry, bill) | ({} if text is None else {"summary_text": text}))
+    elif text is not None:
+        click.echo("\n" + printable_lines(text))
+
+
+@command.command("compactions")
+@config_option
+@store_option
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Events to show.")
+@click.option("--lineage", help="Only this conversation, as coldpress ledger conversations names it.")
+@json_option
+def compactions(
+    *, config_path: Path | None, store_path: Path | None, limit: int, lineage: str | None, as_json: bool
+) -> None:
+    """Show the requests whose prompt came up to the trigger, newest first: what was taken out, or why nothing was."""
+    settings = load_for_reading(config_path, store_path)
+    with opened(settings) as store:
+        entries = store.compactions(lineage=lineage, limit=limit)
+    if as_json:
+        print_json({"compactions": [compaction_object(entry) for entry in entries]})
+    elif entries:
+        compaction_table(entries)
     else:
-        click.echo(entry_text(entry, bill))
+        talk(f"No prompt{f' of lineage {lineage}' if lineage else ''} came up to the trigger.")
 
 
 @command.command("conversations")

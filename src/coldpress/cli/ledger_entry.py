@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from coldpress.cli.bill import Bill
+from coldpress.cli.ledger_pressure import pressure_facts
 from coldpress.cli.ledger_view import say_ended
 from coldpress.cli.output import UNKNOWN, printable, say_count, say_time, say_usd, table_lines
 from coldpress.model.records import Cut, Line, Outcome, Receipt
 from coldpress.stores.base import LedgerEntry
+from coldpress.stores.tally import APPLIED
 
 _SHA_SHOWN = 16
 _LINE_HEADS = ("tool", "kind", "rule", "mode", "reason", "bytes", "sent", "original")
-_APPLIED = ("pays", "cold")
 
 
 def entry_text(entry: LedgerEntry, bill: Bill) -> str:
     """Lay one request out over several lines."""
     receipt = entry.receipt
-    facts = (*_request_facts(receipt), *_decision_facts(receipt), *_reply_facts(entry, bill))
+    facts = (
+        *_request_facts(receipt),
+        *_decision_facts(receipt),
+        *pressure_facts(entry),
+        *_reply_facts(entry, bill),
+    )
     width = max(len(name) for name, _ in facts)
     told = [f"{name.ljust(width)}  {printable(value)}" for name, value in facts]
     if not receipt.lines:
@@ -90,7 +96,7 @@ def _seconds(seconds: float | None) -> str:
 def _cut(cut: Cut | None) -> str:
     if cut is None:
         return "not considered"
-    ruling = "applied" if cut.reason in _APPLIED else "declined"
+    ruling = "applied" if cut.reason in APPLIED else "declined"
     if not cut.candidates:
         return f"{ruling}: {cut.reason}"
     requests = UNKNOWN if cut.requests is None else f"{cut.requests:,.1f}"

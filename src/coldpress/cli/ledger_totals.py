@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from coldpress.cli.output import UNKNOWN, printable, say_count, say_time, say_usd, table_lines
-from coldpress.stores.totals import Amount, Bucket, Totals, Views
+from coldpress.stores.totals import Amount, Bucket, Taken, Totals, Views
 
 
 def totals_text(totals: Totals) -> str:
     """Lay the sums out over several lines."""
-    facts = _facts(totals)
+    facts = (*_facts(totals), *_pressure_facts(totals))
     width = max(len(name) for name, _ in facts)
     told = [f"{name.ljust(width)}  {printable(value)}" for name, value in facts]
     return "\n".join([*told, "", *_token_lines(totals), "", *_money_lines(totals)])
@@ -37,6 +37,30 @@ def _facts(totals: Totals) -> tuple[tuple[str, str], ...]:
         ("cuts declined", _words(totals.cuts_declined)),
         ("reasoning dropped", f"{say_count(totals.edits_noticed)} replies"),
     )
+
+
+def _pressure_facts(totals: Totals) -> tuple[tuple[str, str], ...]:
+    """What came of prompts that came up to the trigger; nothing where none did."""
+    told = totals.compactions
+    found = (("findings", _words(totals.findings)),) if totals.findings else ()
+    if not told.requests:
+        return found
+    spent = told.summariser
+    return (
+        ("compactions", f"{say_count(told.compactions)} of {say_count(told.requests)} requests at the trigger"),
+        ("under pressure", f"applied: {_words(told.applied)}; declined: {_words(told.declined)}"),
+        ("cleared", _taken("results", told.cleared)),
+        ("summarised", f"{_taken('messages', told.summarised)}; {say_count(told.dropped_items)} items dropped"),
+        ("summaries", f"by {_words(told.summaries)}; refused: {_words(told.refused)}"),
+        ("summarisers", f"{_usd(spent)} USD over {spent.replies:,} of {spent.replies + spent.unpriced:,} requests"),
+        ("escalations", f"{say_count(told.escalations)}, keep zone narrowed on {say_count(told.narrowed)}"),
+        *found,
+    )
+
+
+def _taken(what: str, taken: Taken) -> str:
+    times = "1 compaction" if taken.requests == 1 else f"{say_count(taken.requests)} compactions"
+    return f"{say_count(taken.count)} {what} by {times}, {say_count(taken.tokens)} tokens"
 
 
 def _views(views: Views) -> str:

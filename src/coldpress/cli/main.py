@@ -29,10 +29,12 @@ COMMANDS: Final[dict[str, Entry]] = {
     ),
     "init": Entry("coldpress.cli.init", "Write a settings file with every key, commented."),
     "check": Entry("coldpress.cli.check", "Say what would happen to each tool's results, and why."),
+    "doctor": Entry("coldpress.cli.doctor", "Say what goes wrong with conversations of late, and what to do."),
     "ledger": Entry("coldpress.cli.ledger", "Show what was decided, sent and paid."),
     "prices": Entry("coldpress.cli.prices", "Show which prices are known, from where, and since when."),
     "breakeven": Entry("coldpress.cli.breakeven", "Say after how many turns a cut into a warm cache has paid."),
     "recall": Entry("coldpress.cli.recall", "Print an original, byte for byte."),
+    "notes": Entry("coldpress.cli.notes", "Show and change durable facts that survive every compaction."),
     "version": Entry("coldpress.cli.version", "Print the versions of coldpress and what it stands on."),
 }
 """Each module holds a click command named `command`."""

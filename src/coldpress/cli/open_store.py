@@ -1,4 +1,4 @@
-"""Open the store of a running or stopped gateway for a command that only looks."""
+"""Open the store of a running or stopped gateway for a command."""
 
 from __future__ import annotations
 
@@ -30,6 +30,20 @@ def opened(settings: Settings) -> Iterator[Store]:
     """
     # Only `serve` makes a store: a command that looks would find nothing in a new one.
     store = SqliteStore(settings.store.path, bounds=settings.store.bounds, must_exist=True)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+@contextmanager
+def opened_or_made(settings: Settings) -> Iterator[Store]:
+    """Open the store of the settings, make it where there is none, and close it again: for a command that writes.
+
+    Raises:
+        StoreError: it cannot be used.
+    """
+    store = SqliteStore(settings.store.path, bounds=settings.store.bounds)
     try:
         yield store
     finally:

@@ -12,6 +12,10 @@ from pathlib import Path
 from typing import Final, Literal
 
 from coldpress.config.about import say
+from coldpress.config.budget_keys import BudgetKeys, BudgetRowKeys
+from coldpress.config.notes_keys import NotesKeys
+from coldpress.config.price_keys import PriceKeys
+from coldpress.config.summariser_keys import SummariserKeys
 from coldpress.engine.policy import AGED_TURNS
 from coldpress.measure.price_tables import PriceTableName
 from coldpress.model.records import Operation
@@ -28,110 +32,6 @@ curve; six, the reference experiment's number, leaves half of the saving behind 
 
 _MIB = 1024 * 1024
 _BOUNDS = Bounds()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TierKeys:
-    """Prices of the whole request where its prompt is longer than a limit. What a row does not say stays as it was."""
-
-    above_tokens: int = field(
-        metadata=say("The row holds for prompts of more than this.", unit="tokens", least=1, example="200_000")
-    )
-    input_usd_per_mtok: float | None = field(
-        default=None,
-        metadata=say(
-            "Fresh input tokens.",
-            unit="USD per million tokens",
-            least=0,
-            example="6.0",
-            unset="as for shorter prompts",
-        ),
-    )
-    output_usd_per_mtok: float | None = field(
-        default=None,
-        metadata=say(
-            "Output tokens.", unit="USD per million tokens", least=0, example="22.5", unset="as for shorter prompts"
-        ),
-    )
-    cache_read_usd_per_mtok: float | None = field(
-        default=None,
-        metadata=say(
-            "Input tokens read from the provider's cache.",
-            unit="USD per million tokens",
-            least=0,
-            example="0.6",
-            unset="as for shorter prompts",
-        ),
-    )
-    cache_write_usd_per_mtok: float | None = field(
-        default=None,
-        metadata=say(
-            "Input tokens written to the cache for the provider's short lifetime.",
-            unit="USD per million tokens",
-            least=0,
-            example="7.5",
-            unset="as for shorter prompts, or the input price where that has no price of its own",
-        ),
-    )
-    cache_write_long_usd_per_mtok: float | None = field(
-        default=None,
-        metadata=say(
-            "Input tokens written to the cache for the long lifetime.",
-            unit="USD per million tokens",
-            least=0,
-            example="12.0",
-            unset="as for shorter prompts",
-        ),
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PriceKeys:
-    """What one model costs at this provider. It goes before every built-in price."""
-
-    input_usd_per_mtok: float = field(
-        metadata=say("Fresh input tokens.", unit="USD per million tokens", least=0, example="3.0")
-    )
-    output_usd_per_mtok: float = field(
-        metadata=say("Output tokens.", unit="USD per million tokens", least=0, example="15.0")
-    )
-    cache_read_usd_per_mtok: float = field(
-        metadata=say(
-            "Input tokens read from the provider's cache.", unit="USD per million tokens", least=0, example="0.3"
-        )
-    )
-    cache_write_usd_per_mtok: float | None = field(
-        default=None,
-        metadata=say(
-            "Input tokens written to the cache for the provider's short lifetime.",
-            unit="USD per million tokens",
-            least=0,
-            example="3.75",
-            unset="the input price; writing costs nothing extra",
-        ),
-    )
-    cache_write_long_usd_per_mtok: float | None = field(
-        default=None,
-        metadata=say(
-            "Input tokens written to the cache for the long lifetime (1 hour at Anthropic, 12 hours at OpenAI).",
-            unit="USD per million tokens",
-            least=0,
-            example="6.0",
-            unset="unknown; a reply that reports such tokens is not priced",
-        ),
-    )
-    as_of: str | None = field(
-        default=None,
-        metadata=say(
-            "Day these prices were read from the provider, as YYYY-MM-DD; it stands beside every amount.",
-            example='"2026-11-30"',
-            unset="undated",
-        ),
-    )
-    tiers: tuple[TierKeys, ...] = field(
-        default=(),
-        metadata=say("Price cliffs, each longer prompt behind the shorter ones."),
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -291,6 +191,14 @@ class StoreKeys:
     raw_days: float = field(
         default=_BOUNDS.raw_days, metadata=say("Time an entry of the raw log is kept.", unit="days", least=0)
     )
+    notes_bytes: int = field(
+        default=_BOUNDS.notes_bytes,
+        metadata=say(
+            "Notes kept, as stored (compressed). None is removed for want of room: one that does not fit is refused.",
+            unit="bytes",
+            least=0,
+        ),
+    )
 
     @property
     def bounds(self) -> Bounds:
@@ -304,6 +212,7 @@ class StoreKeys:
             ledger_days=self.ledger_days,
             raw_bytes=self.raw_bytes,
             raw_days=self.raw_days,
+            notes_bytes=self.notes_bytes,
         )
 
 
@@ -482,6 +391,16 @@ class FileKeys:
     )
     store: StoreKeys = field(default_factory=StoreKeys, metadata=say("Where things are kept, how much and how long."))
     limits: LimitKeys = field(default_factory=LimitKeys, metadata=say("What one process takes on."))
+    budget: BudgetKeys = field(default_factory=BudgetKeys, metadata=say("When prompts are compacted, and how far."))
+    budgets: tuple[BudgetRowKeys, ...] = field(
+        default=(), metadata=say("Budgets by model, client and task class, in order.")
+    )
+    summariser: SummariserKeys = field(
+        default_factory=SummariserKeys, metadata=say("Who summarises the messages that leave a prompt.")
+    )
+    notes: NotesKeys = field(
+        default_factory=NotesKeys, metadata=say("Durable facts, whose they are, and how much is kept and shown.")
+    )
     providers: Mapping[str, ProviderKeys] = field(
         default_factory=dict, metadata=say("Upstreams by name.", example="example")
     )

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from coldpress.config.budget_keys import budget_problems, build_budgets, raw_log_warnings
 from coldpress.config.files import find_file, parse_file, xdg
 from coldpress.config.keys import (
     EXPECTED_APPLICATIONS,
@@ -16,6 +17,7 @@ from coldpress.config.keys import (
     ProviderKeys,
     StoreKeys,
 )
+from coldpress.config.notes_keys import notes_problems
 from coldpress.config.read import nearest, read_table
 from coldpress.config.reference import (
     PlacedRule,
@@ -25,6 +27,7 @@ from coldpress.config.reference import (
     reference_warnings,
 )
 from coldpress.config.resolve_providers import SecretsNeed, build_providers, is_loopback
+from coldpress.config.resolve_summariser import build_summariser
 from coldpress.config.rules import build_rules
 from coldpress.config.settings import Provider, Settings
 from coldpress.engine.policy import DEFAULT_POLICY, Policy, Rule, with_source_age
@@ -109,12 +112,16 @@ def _resolve(
     placed = tuple(PlacedRule(f"rules[{index}]", rule) for index, rule in enumerate(root.rules))
     built = build_rules((*placed, *reference_rules(root.plugins)))
     upstreams = build_providers(root.providers, operation=root.operation, environ=environ, secrets=secrets)
+    summariser = build_summariser(root.summariser, environ=environ, secrets=secrets, price_table=root.prices)
     problems = [
         *built.problems,
         *upstreams.problems,
+        *summariser.problems,
         *_host_problems(root),
         *_default_provider_problems(root.default_provider, upstreams.providers),
         *_bound_problems(root.limits),
+        *notes_problems(root.notes),
+        *budget_problems(root.budget, root.budgets),
     ]
     if problems:
         raise _wrong(file, problems)
@@ -135,13 +142,19 @@ def _resolve(
         allow_thinking_loss=root.allow_thinking_loss,
         expected_applications=_expected_applications(root),
         prices=root.prices,
+        summariser=summariser.settings,
+        notes=root.notes,
+        budgets=build_budgets(root.budget, root.budgets),
+        require_raw_log=root.budget.require_raw_log,
         file=file,
         warnings=(
             *built.warnings,
             *upstreams.warnings,
+            *summariser.warnings,
             *reference_warnings(root),
             *_default_policy_warnings(root),
             *_limit_warnings(root.limits),
+            *raw_log_warnings(root.budget, raw_log=root.store.raw_log),
         ),
     )
 

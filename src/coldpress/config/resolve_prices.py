@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import date
 from itertools import pairwise
 
-from coldpress.config.keys import PriceKeys, TierKeys
+from coldpress.config.price_keys import PriceKeys, TierKeys
 from coldpress.measure.rates import Prices, Rates
 
 

@@ -61,7 +61,13 @@ def build_providers(
                 url=url,
                 formats=_formats(keys, built_in.get(name)),
                 operation=keys.operation or operation,
-                api_key=_secret(name, keys, environ, problems if secrets == "required" else warnings),
+                api_key=read_secret(
+                    f"providers.{name}.api_key_env",
+                    keys.api_key_env,
+                    environ,
+                    problems if secrets == "required" else warnings,
+                    otherwise="so that the client's own key passes through",
+                ),
                 pricing=build_prices(keys.pricing, f"providers.{name}", problems),
             )
         )
@@ -94,7 +100,7 @@ def _url(
             )
             return ""
         return built_in.url
-    wrong, parts = _parse(keys.url)
+    wrong, parts = parse_url(keys.url)
     if wrong:
         problems.append(f"{at}.url {wrong}")
         return ""
@@ -110,7 +116,7 @@ def _url(
     return keys.url.rstrip("/")
 
 
-def _parse(url: str) -> tuple[str, SplitResult]:
+def parse_url(url: str) -> tuple[str, SplitResult]:
     """Split an address; the first value is what is wrong with it, empty where nothing is. It never shows a password."""
     nothing = SplitResult("", "", "", "", "")
     if any(c.isspace() or not c.isprintable() for c in url):
@@ -135,18 +141,28 @@ def _formats(keys: ProviderKeys, built_in: BuiltinProvider | None) -> tuple[Form
     return built_in.formats if built_in and keys.url is None else BOTH
 
 
-def _secret(name: str, keys: ProviderKeys, environ: Mapping[str, str], told: list[str]) -> Secret | None:
-    if keys.api_key_env is None:
+def read_secret(
+    at: str, variable: str | None, environ: Mapping[str, str], told: list[str], *, otherwise: str
+) -> Secret | None:
+    """Read an API key from the environment; `None` where no variable is named, or it holds none.
+
+    Args:
+        at: the full key that names the variable, for messages.
+        variable: its name.
+        environ: where it is looked up.
+        told: gets one sentence where the variable holds no usable key; never the key.
+        otherwise: what taking the line out of the file does, as the end of that sentence.
+    """
+    if variable is None:
         return None
-    at = f"providers.{name}.api_key_env"
-    value = environ.get(keys.api_key_env, "").strip()
+    value = environ.get(variable, "").strip()
     if not value:
         told.append(
-            f"{at} names {keys.api_key_env}, which is not set or empty in the environment; "
-            "set it, or take the line out so that the client's own key passes through"
+            f"{at} names {variable}, which is not set or empty in the environment; "
+            f"set it, or take the line out {otherwise}"
         )
         return None
     if not (value.isascii() and value.isprintable()):
-        told.append(f"{at}: the value of {keys.api_key_env} holds characters that no HTTP header can carry")
+        told.append(f"{at}: the value of {variable} holds characters that no HTTP header can carry")
         return None
-    return Secret(keys.api_key_env, value)
+    return Secret(variable, value)

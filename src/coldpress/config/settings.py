@@ -6,7 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from coldpress.config.keys import EXPECTED_APPLICATIONS, DefaultProviderKeys, LimitKeys, StoreKeys
+from coldpress.config.notes_keys import NotesKeys
 from coldpress.config.secret import Secret
+from coldpress.config.summariser_settings import SummariserSettings
+from coldpress.engine.budget import Budgets
 from coldpress.engine.policy import Policy
 from coldpress.measure.price_tables import PriceTableName
 from coldpress.measure.rates import Prices
@@ -55,6 +58,10 @@ class Settings:
         expected_applications: requests to come where the ledger cannot tell.
         file: where the settings were read, `None` for the built-in defaults.
         prices: name of the price table in force, `None` for the built-in list.
+        budgets: when prompts are compacted, and how far.
+        require_raw_log: whether nothing is compacted that does not stand in the raw log first.
+        summariser: who summarises the messages that leave a prompt.
+        notes: whose notes are used, and how much of them is kept and shown.
         warnings: everything the file asks for that this version does not do, one sentence each.
     """
 
@@ -73,6 +80,10 @@ class Settings:
     allow_thinking_loss: bool = False
     expected_applications: float = EXPECTED_APPLICATIONS
     prices: PriceTableName | None = None
+    budgets: Budgets = field(default_factory=Budgets)
+    require_raw_log: bool = False
+    summariser: SummariserSettings = field(default_factory=SummariserSettings)
+    notes: NotesKeys = field(default_factory=NotesKeys)
     warnings: tuple[str, ...] = ()
     file: Path | None = field(default=None, compare=False)
 

@@ -6,32 +6,29 @@ import functools
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, Literal
 
 from coldpress.config.settings import Settings
 from coldpress.drive.accounts import Accounts
+from coldpress.drive.counting import Counting, ends_of
 from coldpress.drive.memory import Lineage, Recent
 from coldpress.drive.reads import Reads
 from coldpress.engine import aged as aged_results
-from coldpress.engine.aged import Aged, Due, Known, View
+from coldpress.engine.aged import Aged, Due, Known, RuleOf, View
 from coldpress.engine.belief import Held
 from coldpress.engine.binding import editable_from
 from coldpress.engine.cut import Weighed, weigh
 from coldpress.engine.gate import Terms
-from coldpress.engine.layout import Layout
 from coldpress.engine.policy import RuleMode
+from coldpress.engine.rebuild import Written
 from coldpress.engine.session import Session
 from coldpress.measure.prices import Unpriced
 from coldpress.measure.token_families import family_of
-from coldpress.measure.tokens import Counter, counter_for
-from coldpress.measure.weights import weigh as weigh_message
 from coldpress.model.conversation import Conversation, ToolName
+from coldpress.model.edits import Batch
 from coldpress.model.identity import EditKey
-from coldpress.model.records import Cut, CutReason, Line, Operation
+from coldpress.model.records import Cut, Line, Operation, Pressure
 from coldpress.wire.marks import Insertion
-
-MOST_COUNTED: Final = 100_000
-"""Messages whose tokens are remembered."""
 
 COUNT_BYTES: Final = 8 * 1024
 """More uncounted bytes than this are counted in a thread."""
@@ -43,15 +40,13 @@ MOST_RULES: Final = 4_096
 """Tools whose rule is remembered."""
 
 MOST_REMEMBERED: Final = 256
-"""Conversations of which it is remembered what aged results there are, and where each message ends."""
+"""Conversations of which it is remembered what aged results there are."""
 
 MOST_WEIGHED: Final = 150
 """More aged results than this are weighed in a thread: a hundred take about half a millisecond."""
 
 MOST_LOOKED_AT: Final = 200
 """More results than this of which nothing is known are gone through in a thread."""
-
-_BYTES_PER_HEAD_TOKEN: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +63,7 @@ class Question:
         held: what the provider is believed to hold.
         at: seconds since 1970.
         operation: only `press` makes edits.
+        headers: of the request, those that say how its body is read.
     """
 
     name: str
@@ -79,6 +75,12 @@ class Question:
     held: Held
     at: float
     operation: Operation
+    headers: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def scale(self) -> float:
+        """The provider's tokens for one of `coldpress.measure.tokens.estimate`."""
+        return family_of(self.conversation.head.model).scale * self.lineage.calibration.scale
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,34 +111,62 @@ class Considered:
         ends: tokens of the prompt up to the end of each message before the decision, on the provider's scale; empty
             where nothing was counted.
         counted_tokens: of the messages as they are sent, as we count them.
-        scale: the provider's tokens for one of `coldpress.measure.tokens.estimate`.
         mark: a cache mark of ours that goes with the decision.
+        pressure: where the prompt came up to the trigger of its budget.
+        written: messages that go altogether with the decision, and what takes their place.
     """
 
     weighed: Weighed
     ends: Sequence[int] = ()
     counted_tokens: int | None = None
-    scale: float = 1.0
     mark: Insertion | None = None
+    pressure: Pressure | None = None
+    written: Written | None = None
+
+    @property
+    def applied(self) -> bool:
+        """Whether something becomes smaller because of it."""
+        return bool(self.weighed.chosen) or self.written is not None
+
+    @property
+    def first_changed(self) -> int | None:
+        """Index of the first message that is sent otherwise because of it; `None` where none is."""
+        changed = [aged.seen.message for aged in self.weighed.chosen[:1]]
+        if self.written is not None:
+            changed.append(self.written.start)
+        return min(changed, default=None)
 
     @property
     def prompt_tokens(self) -> int | None:
         """Tokens of the prompt as it is sent, `None` where nothing was counted."""
         if not self.ends:
             return None
-        return self.ends[-1] - (self.weighed.cut.removed_tokens if self.weighed.chosen else 0)
+        return self.ends[-1] - (self.weighed.cut.removed_tokens if self.applied else 0)
 
-    def kept(self, reason: CutReason) -> Considered:
+    def kept(self, reason: Literal["store_failed"]) -> Considered:
         """The same where what was chosen stays as it is after all."""
-        if not self.weighed.chosen:
+        if not self.applied:
             return self
         cut = replace(self.weighed.cut, reason=reason, applied=0, mark=False)
-        return replace(self, weighed=Weighed((), cut), counted_tokens=None, mark=None)
+        pressure = self.pressure and replace(self.pressure, reason=reason, after_tokens=self.pressure.before_tokens)
+        return Considered(Weighed((), cut), self.ends, pressure=pressure)
 
     @property
     def lines(self) -> tuple[Line, ...]:
         """The ledger's lines for what becomes smaller now."""
         return tuple(aged.view.line for aged in self.weighed.chosen)
+
+
+def batch_of(conversation: Conversation, considered: Considered) -> tuple[Batch, tuple[tuple[str, str], ...]]:
+    """Give the decisions to keep, and `(sha256, text)` of everything that they replace."""
+    chosen, written = considered.weighed.chosen, considered.written
+    standings = tuple(aged.view.standing for aged in chosen)
+    originals = tuple((aged.view.standing.original, conversation.text(aged.seen.literal)) for aged in chosen)
+    after = conversation.messages[-1].chain
+    if written is None:
+        return Batch(after, standings), originals
+    batch = Batch(after, (*standings, *written.restores), written.rebuild)
+    return batch, (*originals, *written.originals, *written.restored)
 
 
 class Aging:
@@ -145,29 +175,28 @@ class Aging:
     Args:
         settings: with the rules.
         accounts: for prices and forecasts.
+        counting: of tokens.
     """
 
-    def __init__(self, settings: Settings, accounts: Accounts) -> None:
+    def __init__(self, settings: Settings, accounts: Accounts, counting: Counting) -> None:
         self._settings = settings
         self._accounts = accounts
-        self._counted: Recent[tuple[bytes, str], int] = Recent(MOST_COUNTED)
-        self._vocabularies: set[str] = set()
+        self._counting = counting
         ages = (rule.age for rule in settings.policy.rules if rule.aged_mode is not None)
         self._youngest = min(ages, default=sys.maxsize)
-        self._rule_of = functools.lru_cache(MOST_RULES)(settings.policy.rule_for)
+        self.rule_of: RuleOf = functools.lru_cache(MOST_RULES)(settings.policy.rule_for)
         self._views: Recent[tuple[EditKey, str, RuleMode, bool], View | None] = Recent(MOST_VIEWS)
         self._known: Recent[tuple[str, tuple[ToolName, ...]], Known] = Recent(MOST_REMEMBERED)
-        self._layouts: Recent[tuple[str, str], Layout] = Recent(MOST_REMEMBERED)
         self._floors: Recent[tuple[str, str | None], tuple[int, bytes, int]] = Recent(MOST_REMEMBERED)
 
     def look(self, asked: Question) -> Look:
         """Say what has to be done to consider a request; cheap."""
         known = self._known.get((asked.name, asked.conversation.head.tools)) or Known()
         known = known if known.holds(asked.session) else Known()
-        terms = self._terms(asked) if self._accounts.ready else None
+        terms = self.terms(asked) if self._accounts.ready else None
         if terms is None or len(asked.session.shown) - len(known.shown) > MOST_LOOKED_AT:
             return Look(asked, known, terms, is_heavy=True)
-        due = aged_results.due(asked.session, self._rule_of, known)
+        due = aged_results.due(asked.session, self.rule_of, known)
         return Look(asked, known, terms, due, is_heavy=self._is_heavy(asked, known, due[0], terms))
 
     def may_have_aged(self, session: Session) -> bool:
@@ -178,64 +207,41 @@ class Aging:
 
     def consider(self, look: Look) -> Considered | None:
         """Decide on the aged results of a request; `None` where there are none."""
-        asked, terms = look.asked, look.terms or self._terms(look.asked)
-        due, settled = look.due or aged_results.due(asked.session, self._rule_of, look.known)
+        asked, terms = look.asked, look.terms or self.terms(look.asked)
+        due, settled = look.due or aged_results.due(asked.session, self.rule_of, look.known)
         if isinstance(terms, Cut):
             self._learn(look, aged_results.learned(asked.session, due, settled, look.known, None))
             count = len(look.known.gains) + len(look.known.unviewed) + len(due)
             return Considered(Weighed((), replace(terms, candidates=count))) if count else None
         conversation = asked.conversation
         candidates, gains = aged_results.aged(
-            asked.session, due, look.known, functools.partial(self._view, conversation)
+            asked.session, due, look.known, functools.partial(self.view, conversation)
         )
         self._learn(look, aged_results.learned(asked.session, due, settled, look.known, gains))
         if not candidates:
             return None
-        counter = counter_for(conversation.head.model)
-        self._vocabularies.add(counter.family.name)
-        layout = self._layout(asked, counter)
-        calibration = asked.lineage.calibration
-        scale = counter.family.scale * calibration.scale
-        ends = layout.ends(head_tokens=_head_tokens(asked), scale=calibration.scale)
+        layout = self._counting.layout(asked.name, conversation, asked.session)
+        ends = ends_of(layout, conversation, asked.lineage, asked.held)
         reads = Reads.of(conversation, asked.session, asked.held, ends, asked.provider)
-        weighed, mark = self._weighed(asked, candidates, reads, terms, scale)
+        weighed, mark = self._weighed(asked, candidates, reads, terms, asked.scale)
         freed = sum(aged.view.freed_tokens for aged in weighed.chosen)
-        counted = max(0, round(layout.sums[-1] - freed * counter.family.scale))
-        return Considered(weighed, ends, counted, scale, mark)
+        counted = max(0, round(layout.sums[-1] - freed * family_of(conversation.head.model).scale))
+        return Considered(weighed, ends, counted, mark)
 
     def _is_heavy(self, asked: Question, known: Known, due: Sequence[Due], terms: Terms | Cut) -> bool:
         """Whether there is much to read, count or weigh, or something to load first."""
         if isinstance(terms, Cut):
             return False
         conversation, unviewed = asked.conversation, (*known.unviewed, *due)
-        family = family_of(conversation.head.model)
-        if len(known.gains) + len(unviewed) > MOST_WEIGHED or (family.o200k and family.name not in self._vocabularies):
+        if len(known.gains) + len(unviewed) > MOST_WEIGHED:
             return True
         offered = conversation.head.tools
         size = sum(len(one.seen.literal.span) for one in unviewed if _name(one, offered) not in self._views)
-        for message in reversed(conversation.messages):
-            if size > COUNT_BYTES or (message.digest, family.name) in self._counted:
-                break
-            size += len(message.span)
-        return size > COUNT_BYTES
+        return self._counting.uncounted_bytes(conversation, enough=COUNT_BYTES, so_far=size) > COUNT_BYTES
 
     def _learn(self, look: Look, learned: Known) -> None:
         if learned is not look.known:
             self._known.note((look.asked.name, look.asked.conversation.head.tools), learned)
-
-    def _layout(self, asked: Question, counter: Counter) -> Layout:
-        conversation, name = asked.conversation, (asked.name, counter.name)
-        messages = conversation.messages
-        before = self._layouts.get(name) or Layout()
-        layout = before.extended(
-            messages,
-            asked.session.edits,
-            lambda index: self._tokens(conversation, index, counter),
-            scale=counter.family.scale,
-        )
-        # The last messages may be those of one of many requests that continue from here.
-        self._layouts.note(name, layout.upto(messages, conversation.known))
-        return layout
 
     def _weighed(
         self, asked: Question, candidates: Sequence[Aged], reads: Reads, terms: Terms, scale: float
@@ -258,9 +264,11 @@ class Aging:
         marked = reads.marked()
         weighed = ask(readable=marked.ends())
         mark = marked.mark(weighed.chosen[0].seen.message) if weighed.chosen else None
+        if mark is not None and asked.session.rebuild is not None and mark.message in asked.session.rebuild:
+            mark = None  # what stands in the place of these messages takes no mark of ours
         return (replace(weighed, cut=replace(weighed.cut, mark=True)) if mark else weighed), mark
 
-    def _terms(self, asked: Question) -> Terms | Cut:
+    def terms(self, asked: Question) -> Terms | Cut:
         """What the gate decides on, or the reason why it cannot."""
         prices = self._accounts.prices(asked.provider, asked.conversation.head.model, asked.at)
         if isinstance(prices, Unpriced):
@@ -289,30 +297,14 @@ class Aging:
             self._floors.note(name, (known, messages[known - 1].chain, floor))
         return floor
 
-    def _view(self, conversation: Conversation, due: Due) -> View | None:
+    def view(self, conversation: Conversation, due: Due) -> View | None:
+        """Give the view of a result in a mode; `None` where it must stay, or gains too little."""
         name = _name(due, conversation.head.tools)
         if name in self._views:
             return self._views.get(name)
         view = aged_results.view(conversation, due.seen, due.rule, due.mode)
         self._views.note(name, view)
         return view
-
-    def _tokens(self, conversation: Conversation, index: int, counter: Counter) -> int:
-        key = (conversation.messages[index].digest, counter.family.name)
-        found = self._counted.get(key)
-        if found is None:
-            found = weigh_message(conversation, index, counter).tokens
-            self._counted.note(key, found)
-        return found
-
-
-def _head_tokens(asked: Question) -> int:
-    """Tokens before the first message: what the last counted prompt had beyond the messages, else by the bytes."""
-    lineage, conversation = asked.lineage, asked.conversation
-    if lineage.counted_prompt_tokens is not None and lineage.counted_tokens is not None:
-        return max(0, lineage.counted_prompt_tokens - lineage.calibration.scaled(lineage.counted_tokens))
-    inside = sum(len(message.span) for message in conversation.messages)
-    return max(0, len(conversation.body) - inside) // _BYTES_PER_HEAD_TOKEN
 
 
 def _name(due: Due, offered: Sequence[ToolName]) -> tuple[EditKey, str, RuleMode, bool]:

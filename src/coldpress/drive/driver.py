@@ -9,38 +9,34 @@ stores the result.
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import functools
 import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
-
-import msgspec
 
 from coldpress.config.settings import Settings
 from coldpress.drive.accounts import Accounts
-from coldpress.drive.aging import Aging, Considered, Question
+from coldpress.drive.aging import Considered
 from coldpress.drive.exchange import Inbound, Prepared
+from coldpress.drive.faults import Fault
 from coldpress.drive.insight import Insight, Opened
+from coldpress.drive.planned import Planned, decided_on, with_edits
 from coldpress.drive.receipts import Sending, lineage_of, receipt_of, unread_receipt
 from coldpress.drive.settle import Decided, Settler
-from coldpress.engine.aged import Aged
-from coldpress.engine.belief import Held
+from coldpress.drive.watching import Watching
+from coldpress.drive.weighing import Weighing
 from coldpress.engine.client_requests import is_client_compaction
-from coldpress.engine.plan import Plan, places, propose
-from coldpress.engine.session import AgedEdits, Session
+from coldpress.engine.plan import places, propose
+from coldpress.engine.session import Session
 from coldpress.model.conversation import Conversation
-from coldpress.model.edits import Edit, Saved
 from coldpress.model.errors import StoreError
-from coldpress.model.identity import EditKey
-from coldpress.model.records import Operation, Outcome
+from coldpress.model.records import Finding, Operation, Outcome
 from coldpress.stores.base import Store
-from coldpress.wire.prefix import Checkpoint, Reader, Reading
+from coldpress.wire.prefix import Checkpoint, Reader
 from coldpress.wire.span import Misread, splice
 
 log = logging.getLogger(__name__)
@@ -49,53 +45,14 @@ OFFLOAD_BYTES = 48 * 1024
 """Requests with more unread bytes than this are read in a thread. Below, the change of threads costs more (0.4 ms a
 request at 128 KiB) than it saves others: a 12 kB log to press takes five milliseconds either way."""
 
+CLIENT_COMPACTION = "client_compaction"
+"""The receipt's word for a request by which a client summarises its own conversation."""
+
 PLANNING_THREADS = 4
 PLANNING_SHARE = 0.5
 """How much of the time budget reading and deciding may take; the rest is for making originals durable."""
 
 R = TypeVar("R")
-
-
-@dataclass(frozen=True, slots=True)
-class _Planned:
-    """A request that was read. `plan` is `None` where nothing may be decided on it."""
-
-    reading: Reading[Session]
-    operation: Operation
-    notes: tuple[str, ...]
-    held: Held | None = None
-    plan: Plan | None = None
-    pending: tuple[EditKey, ...] = ()
-    pending_batches: tuple[bytes, ...] = ()
-
-    @property
-    def conversation(self) -> Conversation:
-        """The request."""
-        return self.reading.conversation
-
-
-@dataclass(slots=True)
-class _Fault:
-    """A mistake of ours, if one is made: it is logged and costs what it was about, never an agent its request.
-
-    Attributes:
-        what: could not be done because of it.
-        request_id: on which request.
-        name: of its kind, empty where none was made.
-    """
-
-    what: str
-    request_id: str
-    name: str = ""
-
-    @contextlib.contextmanager
-    def kept(self) -> Iterator[None]:
-        """Go on behind the block where one was made in it."""
-        try:
-            yield
-        except Exception as error:
-            log.exception(self.what, extra={"request": self.request_id})
-            self.name = type(error).__name__
 
 
 class Driver:
@@ -114,11 +71,19 @@ class Driver:
         self._lock = threading.Lock()
         # More than one, so that a giant request does not hold up the others: threads take turns.
         self._workers = ThreadPoolExecutor(PLANNING_THREADS, thread_name_prefix="coldpress-plan")
-        self._settler = Settler(store)
+        self._settler = Settler(store, require_log=settings.require_raw_log)
         self._clock = clock
         self._accounts = Accounts(settings, store, clock=clock)
         self._insight = Insight(settings, store, self._accounts)
-        self._aging = Aging(settings, self._accounts)
+        self._weighing = Weighing(
+            settings,
+            store,
+            accounts=self._accounts,
+            insight=self._insight,
+            settler=self._settler,
+            workers=self._workers,
+        )
+        self._watching = Watching()
         self._workers.submit(self._accounts.warm)
 
     async def prepare(self, inbound: Inbound) -> Prepared:
@@ -126,7 +91,7 @@ class Driver:
 
         Never raises for a reason of ours: the client's own bytes are sent and the receipt says why.
         """
-        fault = _Fault("request passed through", inbound.request_id)
+        fault = Fault("request passed through", inbound.request_id)
         with fault.kept():
             return await self._prepare_or_pass(inbound)
         return self._pass_through(inbound, fault.name)
@@ -151,8 +116,13 @@ class Driver:
         Never raises: the reply is out, and what became of it is written down even where nothing could be learned.
         """
         opened: Opened | None = None
-        with _Fault("nothing learned from a reply", outcome.request_id).kept():
+        with Fault("nothing learned from a reply", outcome.request_id).kept():
             opened = self._insight.learn(outcome)
+            if opened is not None:
+                found = self._watching.reply(
+                    outcome, opened.held, event_before=opened.had_events, cut_here=opened.cut_here
+                )
+                outcome = replace(outcome, findings=found)
             if opened is not None and not self._accounts.ready:
                 self._workers.submit(self._write_down, opened, outcome)
                 return
@@ -160,7 +130,7 @@ class Driver:
 
     def _write_down(self, opened: Opened | None, outcome: Outcome) -> None:
         """Put an outcome into the ledger, with its money where that can be worked out."""
-        with _Fault("a reply could not be priced", outcome.request_id).kept():
+        with Fault("a reply could not be priced", outcome.request_id).kept():
             outcome = self._insight.priced(opened, outcome) if opened is not None else outcome
         self._store.add_outcome(outcome)
 
@@ -188,6 +158,15 @@ class Driver:
         """
         return self._store.totals().as_object()
 
+    @property
+    def patience_seconds(self) -> float:
+        """How much longer than its time budget `prepare` may take, since an urgent request waits for a summary."""
+        return self._weighing.patience_seconds
+
+    async def give_up(self) -> None:
+        """Stop asking for summaries in the background; on the event loop, before `close`."""
+        await self._weighing.close()
+
     def close(self) -> None:
         """Let the workers go, once what they have begun is done."""
         self._workers.shutdown(wait=True, cancel_futures=False)
@@ -199,6 +178,8 @@ class Driver:
         unread = len(inbound.body) - (checkpoint.length if checkpoint else 0)
         try:
             planned = await self._run(lambda: self._plan(inbound, checkpoint), beside=unread > OFFLOAD_BYTES)
+            if CLIENT_COMPACTION in planned.notes and planned.operation != "observe":
+                planned = await self._run(lambda: self._fitted(inbound, planned), beside=True)
             considered = await self._consider(inbound, planned)
         except TimeoutError:
             return self._prefix_only(inbound, checkpoint, "over_budget")
@@ -213,71 +194,73 @@ class Driver:
         async with asyncio.timeout(self._settings.limits.prepare_seconds * PLANNING_SHARE):
             return await asyncio.get_running_loop().run_in_executor(self._workers, work)
 
-    def _plan(self, inbound: Inbound, checkpoint: Checkpoint[Session] | None) -> _Planned:
+    def _plan(self, inbound: Inbound, checkpoint: Checkpoint[Session] | None) -> Planned:
         """Read and decide on what is at first sight; blocking, runs on any thread."""
         reading = self._reader.read(inbound.body, inbound.format, checkpoint)
         conversation = reading.conversation
         before = reading.extra if conversation.known and reading.extra is not None else Session()
         operation, notes = self._operation(inbound, conversation)
         if operation == "off":
-            return _Planned(reading, operation, notes)
+            return Planned(reading, operation, notes)
         notes += self._insight.head_notes(conversation, before.head_identity)
         if conversation.head.stateful:
-            return _Planned(reading, operation, (*notes, "pass_through:stateful"))
+            return Planned(reading, operation, (*notes, "pass_through:stateful"))
         if is_client_compaction(conversation):
-            return _Planned(reading, operation, (*notes, "client_compaction"))
+            return Planned(reading, operation, (*notes, CLIENT_COMPACTION))
         held = self._insight.believe(inbound, conversation)
         if operation == "press" and self._insight.stopped(conversation):
             operation, notes = "drain", (*notes, "stopped")
+        return self._proposed(Planned(reading, operation, notes, held))
+
+    def _fitted(self, inbound: Inbound, planned: Planned) -> Planned:
+        """Let a client's own compaction go exact where that fits, else with everything that stands; blocking.
+
+        What it makes of shortened views stays in its summary for good. The history that they kept short for so long may
+        be more than the model takes, though, and no summary would come of it at all.
+        """
+        conversation = planned.conversation
+        held = self._insight.believe(inbound, conversation)
+        tokens = self._weighing.tokens_too_many(inbound, conversation, held)
+        if tokens is None:
+            return planned
+        return replace(self._proposed(replace(planned, operation="drain", held=held)), exact_tokens=tokens)
+
+    def _proposed(self, planned: Planned) -> Planned:
+        """Look up what stands and decide on what is at first sight; blocking."""
+        conversation, reading = planned.conversation, planned.reading
+        before = reading.extra if conversation.known and reading.extra is not None else Session()
         keys = [place.key for place in places(conversation)]
         chains = [message.chain for message in conversation.messages[conversation.known :]]
         standing, batches = self._settler.known(keys, chains)
-        plan = propose(conversation, before, standing, self._settings.policy, operation, batches=batches)
+        plan = propose(conversation, before, standing, self._settings.policy, planned.operation, batches=batches)
         pending = tuple(key for key, found in standing.items() if found.replacement is not None)
-        return _Planned(reading, operation, notes, held, plan, pending, tuple(batches))
+        return replace(planned, plan=plan, pending=pending, pending_batches=tuple(batches))
 
-    async def _consider(self, inbound: Inbound, planned: _Planned) -> Considered | None:
+    async def _consider(self, inbound: Inbound, planned: Planned) -> Considered | None:
         """Weigh the aged results, where there may be any.
 
         They can wait: where that takes too long, or goes wrong, everything else goes out as it was decided.
         """
-        with _Fault("aged results not weighed", inbound.request_id).kept():
+        with Fault("aged results not weighed", inbound.request_id).kept():
             try:
                 return await self._weigh(inbound, planned)
             except TimeoutError:
                 log.warning("no time to weigh aged results", extra={"request": inbound.request_id})
         return None
 
-    async def _weigh(self, inbound: Inbound, planned: _Planned) -> Considered | None:
+    async def _weigh(self, inbound: Inbound, planned: Planned) -> Considered | None:
         plan, held = planned.plan, planned.held
         if plan is None or held is None:
             return None
-        self._accounts.refresh_forecast(inbound.harness, self._workers)  # it must be there before it is needed
-        if not self._aging.may_have_aged(plan.session) or self._is_decided(planned.conversation, plan.session):
-            return None
-        question = Question(
-            name=lineage_of(planned.conversation),
-            conversation=planned.conversation,
-            session=plan.session,
-            provider=inbound.provider,
-            harness=inbound.harness,
-            lineage=self._insight.lineage(planned.conversation),
-            held=held,
-            at=inbound.received_at,
-            operation=planned.operation,
+        if planned.exact_tokens is not None:
+            return self._weighing.as_it_stands(
+                inbound, planned.conversation, plan.session, held=held, exact_tokens=planned.exact_tokens
+            )
+        return await self._weighing.weigh(
+            inbound, planned.conversation, plan.session, held=held, operation=planned.operation, run=self._run
         )
-        look = self._aging.look(question)
-        return await self._run(functools.partial(self._aging.consider, look), beside=look.is_heavy)
 
-    def _is_decided(self, conversation: Conversation, session: Session) -> bool:
-        """Whether this very request was decided on before: the first decision on it holds, whatever came of it."""
-        last = len(conversation.messages) - 1
-        stands = bool(session.aged) and session.aged[-1].at == last
-        # Sent before without a batch, it may have gone on since, and all that follows it goes by what was sent.
-        again = conversation.known == len(conversation.messages) or self._insight.was_sent(conversation)
-        return stands or again or self._settler.sent_exact(conversation.messages[last].chain)
-
-    async def _settle(self, inbound: Inbound, planned: _Planned, considered: Considered | None) -> Prepared:
+    async def _settle(self, inbound: Inbound, planned: Planned, considered: Considered | None) -> Prepared:
         """Make what is replaced durable, then splice. What cannot be made durable is sent exact."""
         sending = Sending(
             planned.operation,
@@ -290,13 +273,14 @@ class Driver:
             receipt = receipt_of(inbound, planned.conversation, sending, inbound.body)
             self._store.put((), (), receipt)
             return Prepared(inbound.body, False, receipt, planned.conversation.head.stream)
-        decided = _decided(planned, considered)
-        sending = _with_edits(sending, decided, decided.session)
+        decided = decided_on(planned, considered)
+        sending = replace(sending, findings=self._watched(inbound, decided), had_events=bool(planned.plan.session.aged))
+        sending = with_edits(sending, decided, decided.session)
         body = splice(inbound.body, sending.splices)
         receipt = receipt_of(inbound, planned.conversation, sending, body)
         settled = await self._settler.settle(decided, receipt)
         if settled.session != decided.session:
-            sending = replace(_with_edits(sending, decided, settled.session), mark=None)
+            sending = replace(with_edits(sending, decided, settled.session), mark=None)
             body = splice(inbound.body, sending.splices)
         if settled.failed:
             kept = considered.kept("store_failed") if considered else None
@@ -305,20 +289,39 @@ class Driver:
         else:
             with self._lock:
                 self._reader.remember(planned.reading, settled.session.upto(planned.reading.boundary))
+            if considered is not None and considered.written is not None:
+                self._workers.submit(self._remember, inbound, planned.conversation, considered)
         self._insight.note_sent(inbound, planned.conversation, sending)
         return Prepared(body, body is not inbound.body, receipt, planned.conversation.head.stream)
 
+    def _watched(self, inbound: Inbound, decided: Decided) -> tuple[Finding, ...]:
+        """Ask the watchers; where that goes wrong they have seen nothing."""
+        conversation, before = decided.conversation, decided.plan.session.rebuild
+        with Fault("watchers failed", inbound.request_id).kept():
+            found = self._watching.look(lineage_of(conversation), conversation, decided.session)
+            now = decided.session.rebuild
+            if now is not None and now != before:
+                summary = None if before is None else before.rebuild.summary
+                found += self._watching.rebuilt(conversation, now, before=summary)
+            return found
+        return ()
+
+    def _remember(self, inbound: Inbound, conversation: Conversation, considered: Considered) -> None:
+        """Keep as notes what a summary that went out says for good; runs on a worker."""
+        with Fault("notes of a summary not kept", inbound.request_id).kept():
+            self._weighing.remember(lineage_of(conversation), considered, now=inbound.received_at)
+
     def _prefix_only(self, inbound: Inbound, checkpoint: Checkpoint[Session] | None, why: str) -> Prepared:
         """Send the standing edits of the known prefix and the rest exact: it could not be decided on."""
-        edits = checkpoint.extra.edits if checkpoint is not None and self._wished(inbound) != "observe" else ()
-        body = splice(inbound.body, edits)
-        facts = {"request": inbound.request_id, "why": why, "edits": len(edits)}
+        known = checkpoint.extra if checkpoint is not None and self._wished(inbound) != "observe" else Session()
+        body = splice(inbound.body, known.splices)
+        facts = {"request": inbound.request_id, "why": why, "edits": len(known.edits)}
         log.warning("sent with known edits only", extra=facts)
         receipt = replace(
             unread_receipt(inbound, self._wished(inbound), why),
             sent_bytes=len(body),
-            reused=len(edits),
-            reused_bytes_saved=Saved.by(edits).bytes,
+            reused=len(known.edits),
+            reused_bytes_saved=known.saved.bytes,
         )
         self._store.put((), (), receipt)
         return Prepared(body, body is not inbound.body, receipt, stream=False)
@@ -348,51 +351,3 @@ class Driver:
         if self._settings.store.raw_log:
             headers = tuple(inbound.headers.items())
             self._store.log_event(inbound.request_id, inbound.received_at, "request", headers, inbound.body)
-
-
-def _decided(planned: _Planned, considered: Considered | None) -> Decided:
-    """Put the decisions at first sight and those on aged results together."""
-    conversation, plan = planned.conversation, planned.plan
-    assert plan is not None
-    before = planned.reading.extra
-    decided = Decided(
-        conversation,
-        plan,
-        plan.session,
-        pending=planned.pending,
-        pending_batches=planned.pending_batches,
-        known_edits=len(before.first) if before is not None else 0,
-    )
-    if considered is None or not considered.weighed.chosen:
-        return decided
-    chosen = considered.weighed.chosen
-    made = AgedEdits(len(conversation.messages) - 1, tuple(_aged_edit(aged) for aged in chosen))
-    return replace(
-        decided,
-        session=plan.session.with_aged((made,)),
-        batch=considered.weighed.batch(conversation.messages[-1].chain),
-        aged=made,
-        originals=tuple((aged.view.standing.original, conversation.text(aged.seen.literal)) for aged in chosen),
-    )
-
-
-def _aged_edit(aged: Aged) -> Edit:
-    standing = aged.view.standing
-    return Edit(aged.seen.literal.span, msgspec.json.encode(standing.replacement), aged.seen.message, standing)
-
-
-def _with_edits(sending: Sending, decided: Decided, session: Session) -> Sending:
-    """Say which edits go out in this mode of operation, and which of them were decided now."""
-    if sending.operation not in ("press", "drain"):
-        return replace(sending, lines=decided.plan.lines)
-    made = frozenset(decided.made)
-    aged = session.aged[-1].edits if decided.batch and session.aged else ()
-    fresh = (edit for edit in session.first[decided.known_edits :] if edit.standing.key in made)
-    return replace(
-        sending,
-        edits=session.edits,
-        saved=session.saved,
-        fresh=(*fresh, *aged),
-        mark=sending.considered.mark if sending.considered else None,
-        lines=(*decided.plan.lines, *(sending.considered.lines if sending.considered else ())),
-    )

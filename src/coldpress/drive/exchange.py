@@ -26,7 +26,7 @@ class Inbound:
     """A request to an inference path.
 
     `body` is free of content encodings. `received_at` is in seconds since 1970. `operation` is the client's own wish
-    for this request, if any. `headers` have lower-case names.
+    for this request, if any, `task` the class of its task, if it says one. `headers` have lower-case names.
     """
 
     request_id: str
@@ -36,6 +36,7 @@ class Inbound:
     body: bytes = field(repr=False)
     operation: Operation | None
     headers: Mapping[str, str] = field(repr=False)
+    task: str | None = None
 
     @property
     def session_header(self) -> str | None:

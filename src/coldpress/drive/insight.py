@@ -34,7 +34,10 @@ MOST_OPEN: Final = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A request whose reply is awaited."""
+    """A request whose reply is awaited.
+
+    `had_events` says that something was taken out of the conversation before it, `cut_here` that it was on this one.
+    """
 
     lineage: str
     root: bytes
@@ -49,6 +52,8 @@ class Opened:
     cut: Cut | None
     broken: Broken | None
     counted_tokens: int | None
+    had_events: bool = False
+    cut_here: bool = False
 
 
 class Insight:
@@ -104,7 +109,7 @@ class Insight:
         tokens, belief = held.tokens, held.belief
         read = tokens if belief.state == "warm" else 0 if belief.state == "cold" else None
         belief = Belief(belief.state, belief.why, belief.idle_seconds, belief.lifetime_seconds, read)
-        return Held(belief, held.messages, held.entries, tokens)
+        return replace(held, belief=belief)
 
     def _judged(self, conversation: Conversation, key: LifetimeKey, now: float) -> Held:
         name = lineage_of(conversation)
@@ -131,9 +136,8 @@ class Insight:
         lineage = self._memory.lineage(name)
         self._memory.change(name, lambda seen: replace(seen, sent_at=max(seen.sent_at, inbound.received_at)))
         broken = _broken(considered, held)
-        if considered is not None and considered.weighed.chosen:
-            first = considered.ends[considered.weighed.chosen[0].seen.message]
-            held = replace(held, tokens=_least(held.tokens, first))
+        if considered is not None and considered.ends and considered.first_changed is not None:
+            held = replace(held, tokens=_least(held.tokens, considered.ends[considered.first_changed]))
         opened = Opened(
             lineage=name,
             root=root_of(conversation),
@@ -148,6 +152,8 @@ class Insight:
             cut=sending.cut,
             broken=broken,
             counted_tokens=considered.counted_tokens if considered else None,
+            had_events=sending.had_events,
+            cut_here=considered is not None and considered.applied,
         )
         self._open.note(inbound.request_id, opened)
 
@@ -259,13 +265,13 @@ def documented_lifetime(key: LifetimeKey) -> float | None:
 
 
 def _broken(considered: Considered | None, held: Held) -> Broken | None:
-    if considered is None or not considered.weighed.chosen or held.tokens is None:
+    if considered is None or not considered.ends or considered.first_changed is None or held.tokens is None:
         return None
     cut = considered.weighed.cut
     readable = held.tokens - cut.removed_tokens
     return Broken(
         readable=readable,
-        kept=considered.ends[considered.weighed.chosen[0].seen.message],
+        kept=considered.ends[considered.first_changed],
         head=considered.ends[0],
         expected=readable - cut.rewrite_tokens,
         believed_held=held.belief.state == "warm",

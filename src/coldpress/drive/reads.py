@@ -32,7 +32,7 @@ class Reads:
     @classmethod
     def of(cls, conversation: Conversation, session: Session, held: Held, ends: Sequence[int], provider: str) -> Reads:
         """Gather what is known; entries that later batches have changed are left out."""
-        batches = [(batch.edits[0].message, batch.at) for batch in session.aged if batch.edits]
+        batches = [(batch.begins, batch.at) for batch in session.aged if batch.begins is not None]
         model = conversation.head.model
         return cls(
             conversation,

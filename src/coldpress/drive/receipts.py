@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from coldpress.drive.aging import Considered
 from coldpress.drive.exchange import Inbound
 from coldpress.engine.belief import Held
+from coldpress.engine.session import PlacedRebuild
 from coldpress.model.conversation import Conversation
 from coldpress.model.edits import NOTHING_SAVED, Edit, Saved
 from coldpress.model.identity import lineage_id
-from coldpress.model.records import Cut, Line, Operation, Receipt
+from coldpress.model.records import Cut, Finding, Line, Operation, Receipt
 from coldpress.wire.marks import Insertion
 
 
@@ -28,6 +29,9 @@ class Sending:
         held: what the provider is believed to hold, `None` where nobody asked.
         considered: what came of the aged results, `None` where there are none.
         mark: a cache mark of ours that goes out.
+        rebuild: messages that do not go out, with what goes in their place.
+        findings: what the watchers noticed.
+        had_events: something was taken out of the conversation on an earlier request.
         scale: the provider's tokens for one of `coldpress.measure.tokens.estimate`.
     """
 
@@ -40,14 +44,18 @@ class Sending:
     held: Held | None = None
     considered: Considered | None = None
     mark: Insertion | None = None
+    rebuild: PlacedRebuild | None = None
+    findings: tuple[Finding, ...] = ()
+    had_events: bool = False
     scale: float = 1.0
 
     @property
-    def splices(self) -> tuple[Edit | Insertion, ...]:
+    def splices(self) -> tuple[Edit | Insertion | PlacedRebuild, ...]:
         """Everything to put into the body, in the order of the spans."""
-        if self.mark is None:
+        more = tuple(put for put in (self.mark, self.rebuild) if put is not None)
+        if not more:
             return self.edits
-        return tuple(sorted((*self.edits, self.mark), key=lambda put: put.span.start))
+        return tuple(sorted((*self.edits, *more), key=lambda put: put.span.start))
 
     @property
     def cut(self) -> Cut | None:
@@ -79,6 +87,8 @@ def receipt_of(inbound: Inbound, conversation: Conversation, sending: Sending, s
         removed_tokens=sending.saved.scaled(sending.scale),
         belief=sending.held.belief if sending.held else None,
         cut=sending.cut,
+        pressure=considered.pressure if considered else None,
+        findings=sending.findings,
     )
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from coldpress.engine.plan import Plan, placed_edit
+from coldpress.engine.plan import Plan, placed_batch
 from coldpress.engine.session import AgedEdits, Session
 from coldpress.model.conversation import Conversation
 from coldpress.model.edits import Batch, Edit, Standing
@@ -68,10 +68,12 @@ class Settler:
 
     Args:
         store: where they are kept.
+        require_log: take no decision on what a model has seen unless the raw log holds the request.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, *, require_log: bool = False) -> None:
         self._store = store
+        self._require_log = require_log
         self._sent_exact: dict[EditKey | bytes, None] = {}
 
     def known(
@@ -97,7 +99,8 @@ class Settler:
         """
         plan, made = decided.plan, decided.made
         originals = (*plan.originals, *decided.originals)
-        stored = self._store.put(originals, plan.fresh, receipt, decided.batch)
+        require_log = self._require_log and decided.batch is not None
+        stored = self._store.put(originals, plan.fresh, receipt, decided.batch, require_log=require_log)
         try:
             if made or decided.batch:
                 await _done(stored)
@@ -125,7 +128,7 @@ class Settler:
         if decided.batch and decided.aged:
             batch = self._store.batches([decided.batch.after]).get(decided.batch.after, decided.batch)
             if batch != decided.batch:
-                aged = AgedEdits(decided.aged.at, _placed(decided.conversation, batch))
+                aged = _placed(decided.conversation, batch, decided.aged.at)
                 session = decided.plan.session.with_first(session.first).with_aged((aged,))
         return session
 
@@ -154,10 +157,9 @@ class Settler:
             del self._sent_exact[next(iter(self._sent_exact))]
 
 
-def _placed(conversation: Conversation, batch: Batch) -> tuple[Edit, ...]:
+def _placed(conversation: Conversation, batch: Batch, last: int) -> AgedEdits:
     at: Mapping[bytes, int] = {message.chain: index for index, message in enumerate(conversation.messages)}
-    placed = (placed_edit(conversation, at, standing) for standing in batch.standings)
-    return tuple(edit for edit in placed if edit is not None)
+    return placed_batch(conversation, at, batch, last)
 
 
 async def _done(future: Future[None]) -> None:

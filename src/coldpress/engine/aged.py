@@ -262,6 +262,11 @@ def _reduced(
     return lossless.reduce(text, kind=kind), "lossless"
 
 
+def pinned(edits: Iterable[Edit]) -> frozenset[str]:
+    """Name the originals (SHA-256) that repeats among these edits still point at."""
+    return frozenset(_referents(edits))
+
+
 def _message_of(edit: Edit) -> int:
     return edit.message
 

@@ -71,13 +71,15 @@ class Held:
         entries: for every prefix that an earlier request left in the cache, how many messages that request had, and
             the prefix in messages.
         tokens: what a provider that still holds the longest prefix sent to the same model behind the same head would
-            read of this request, believed or not; `None` where that is not known.
+            read of this request, believed or not; `None` where that is not known. It is the prompt of the request that
+            ended with the first `reported_messages` messages, as the provider reported it.
     """
 
     belief: Belief
     messages: int = 0
     entries: tuple[tuple[int, int], ...] = ()
     tokens: int | None = None
+    reported_messages: int = 0
 
 
 def believe(conversation: Conversation, head: bytes, known: Knowledge, *, now: float) -> Held:
@@ -93,13 +95,14 @@ def believe(conversation: Conversation, head: bytes, known: Knowledge, *, now: f
     if conversation.last_assistant < 0:
         return Held(Belief("cold", "first_request", None, lifetime))
     fitting = [sent for sent in known.ancestors if sent.model == conversation.head.model and sent.head == head]
-    tokens = next((sent.tokens for sent in fitting if sent.tokens is not None), None)
+    reported = next((sent for sent in fitting if sent.tokens is not None), None)
+    tokens, told = (None, 0) if reported is None else (reported.tokens, reported.messages)
     if known.misses >= MISSES_TO_BELIEVE:
-        return Held(Belief("cold", "not_caching", _idle(fitting, now), lifetime), tokens=tokens)
+        return Held(Belief("cold", "not_caching", _idle(fitting, now), lifetime), tokens=tokens, reported_messages=told)
     others = known.elsewhere_at
     seen_alive = bool(fitting) and lifetime is not None and not _expired(fitting, now, lifetime)
     if others is not None and not seen_alive and (lifetime is None or now - others <= lifetime):
-        return Held(Belief("unknown", "restarted", now - others, lifetime), tokens=tokens)
+        return Held(Belief("unknown", "restarted", now - others, lifetime), tokens=tokens, reported_messages=told)
     if not fitting and known.ancestors:
         others = any(sent.model != conversation.head.model for sent in known.ancestors[:1])
         return Held(Belief("cold", "model_changed" if others else "head_changed", None, lifetime))
@@ -110,15 +113,15 @@ def believe(conversation: Conversation, head: bytes, known: Knowledge, *, now: f
         if now - known.answered_at <= lifetime:
             # Other branches went on from here. Whether reading theirs kept this one alive is for the provider to know.
             return Held(Belief("unknown", "other_branch", idle, lifetime))
-        return Held(Belief("cold", "idle", idle, lifetime), tokens=tokens)
+        return Held(Belief("cold", "idle", idle, lifetime), tokens=tokens, reported_messages=told)
     if _alternates(known.ancestors, fitting, since=now - (inf if lifetime is None else lifetime)):
-        return Held(Belief("unknown", "alternating", idle, lifetime), tokens=tokens)
+        return Held(Belief("unknown", "alternating", idle, lifetime), tokens=tokens, reported_messages=told)
     entries = tuple((sent.messages, entry) for sent in fitting for entry in sent.entries)
     # What others sent meanwhile is held as well, and text in it is not free to change.
     messages = max(sent.messages for sent in fitting)
     if others is not None:
         messages = max(messages, sent_by_others(conversation, known.ancestors[0].messages) or 0)
-    return Held(Belief("warm", "within_lifetime", idle, lifetime), messages, entries, tokens)
+    return Held(Belief("warm", "within_lifetime", idle, lifetime), messages, entries, tokens, told)
 
 
 def sent_by_others(conversation: Conversation, messages: int) -> int | None:

@@ -10,10 +10,7 @@ from coldpress.engine.aged import Aged
 from coldpress.engine.belief import Held
 from coldpress.engine.gate import Ruling, Terms, settle
 from coldpress.measure.economics import Prompt, Removal
-from coldpress.model.edits import Batch
 from coldpress.model.records import Cut, CutReason, Operation
-
-APPLIED: tuple[CutReason, ...] = ("pays", "cold")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +19,6 @@ class Weighed:
 
     chosen: tuple[Aged, ...]
     cut: Cut
-
-    def batch(self, after: bytes) -> Batch | None:
-        """Give the decisions to keep, for a request whose last message has the chain `after`."""
-        return Batch(after, tuple(aged.view.standing for aged in self.chosen)) if self.chosen else None
 
 
 def weigh(

@@ -36,8 +36,8 @@ class Candidate:
 
     `tool` is the name as the client sent it; `offered` says whether this request still offers that tool,
     `may_point_back` whether earlier results stay where they are.
-    `seen` are the earlier results of the conversation, oldest first; `read` gives the original text of one, and
-    `named` what a marker calls it.
+    `seen` are the earlier results of the conversation, oldest first, and `hidden` those that are not sent any more;
+    `read` gives the original text of one, and `named` what a marker calls it.
     """
 
     key: EditKey
@@ -51,6 +51,7 @@ class Candidate:
     seen: Sequence[Seen]
     read: Callable[[Seen], str]
     named: Callable[[Seen], str]
+    hidden: Sequence[Seen] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,10 +176,10 @@ def _answer_refusal(candidate: Candidate) -> Verdict | None:
     # Only the very range that was asked for again: the text of another one would be a wrong answer.
     same_call = [
         seen
-        for seen in candidate.seen
+        for seen in (*candidate.hidden, *candidate.seen)
         if target is not None and seen.classified.target == target and _asked_for(seen.arguments) == asked
     ]
-    if not same_call or same_call[-1].standing is None:
+    if not same_call or (same_call[-1].standing is None and same_call[-1] not in candidate.hidden):
         return None
     original = candidate.read(same_call[-1])
     added_tokens = estimate(original) - estimate(candidate.text)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import overload
 
+from coldpress.engine.session import PlacedRebuild
 from coldpress.model.conversation import Message
 from coldpress.model.edits import Edit
 
@@ -21,15 +22,24 @@ class Layout:
     Attributes:
         chain: of the last of these messages.
         edits: in force in them, in the order of the spans.
-        sums: tokens up to the end of each message as it is sent, 0 first.
+        sums: tokens up to the end of each message as it is sent, 0 first. What stands in the place of messages that
+            are not sent counts for the last message in front of them.
+        rebuild: in force in them.
     """
 
     chain: bytes = b""
     edits: tuple[Edit, ...] = ()
     sums: tuple[float, ...] = (0.0,)
+    rebuild: PlacedRebuild | None = None
 
     def extended(
-        self, messages: Sequence[Message], edits: tuple[Edit, ...], tokens_of: Callable[[int], int], *, scale: float
+        self,
+        messages: Sequence[Message],
+        edits: tuple[Edit, ...],
+        tokens_of: Callable[[int], int],
+        *,
+        scale: float,
+        rebuild: PlacedRebuild | None = None,
     ) -> Layout:
         """Lay out all messages of a request, from the first on that is not known, or is sent in another way.
 
@@ -38,20 +48,24 @@ class Layout:
             edits: in force in it, in the order of the spans; one whose saving was never counted takes nothing off.
             tokens_of: tokens of the message at an index as the client wrote it.
             scale: the counter's tokens for one that an edit counts as saved.
+            rebuild: in force in it.
         """
-        known = self._same(messages, edits)
-        sizes = [float(tokens_of(index)) for index in range(known, len(messages))]
+        known = self._same(messages, edits, rebuild)
+        gone = range(0) if rebuild is None else range(rebuild.first, rebuild.stop)
+        sizes = [0.0 if index in gone else float(tokens_of(index)) for index in range(known, len(messages))]
         for edit in edits[bisect_left(edits, known, key=_message_of) :]:
             sizes[edit.message - known] -= (edit.standing.saved_tokens or 0) * scale
+        if rebuild is not None and rebuild.first - 1 >= known:
+            sizes[rebuild.first - 1 - known] += rebuild.rebuild.literal_tokens * scale
         sums = accumulate((max(0.0, size) for size in sizes), initial=self.sums[known])
-        return Layout(messages[-1].chain if messages else b"", edits, (*self.sums[:known], *sums))
+        return Layout(messages[-1].chain if messages else b"", edits, (*self.sums[:known], *sums), rebuild)
 
     def upto(self, messages: Sequence[Message], count: int) -> Layout:
         """Give the part about the first `count` of these messages, which are the ones that it is about."""
         if count == 0:
             return Layout()
         edits = self.edits[: bisect_left(self.edits, count, key=_message_of)]
-        return Layout(messages[count - 1].chain, edits, self.sums[: count + 1])
+        return Layout(messages[count - 1].chain, edits, self.sums[: count + 1], self.rebuild)
 
     def ends(self, *, head_tokens: int, scale: float) -> Ends:
         """Give the tokens of the prompt up to the end of each message.
@@ -62,8 +76,14 @@ class Layout:
         """
         return Ends(self.sums, head_tokens, scale)
 
-    def _same(self, messages: Sequence[Message], edits: tuple[Edit, ...]) -> int:
+    def _same(self, messages: Sequence[Message], edits: tuple[Edit, ...], rebuild: PlacedRebuild | None) -> int:
         """Count the leading messages that are known and sent as before."""
+        count = self._same_edits(messages, edits)
+        if rebuild == self.rebuild:
+            return count
+        return min([count, *(max(0, one.first - 1) for one in (rebuild, self.rebuild) if one is not None)])
+
+    def _same_edits(self, messages: Sequence[Message], edits: tuple[Edit, ...]) -> int:
         count = len(self.sums) - 1
         if count == 0 or len(messages) < count or messages[count - 1].chain != self.chain:
             return 0

@@ -12,6 +12,7 @@ from coldpress.engine.catalogue import Classified, classify
 from coldpress.engine.first_sight import SMALLEST_BYTES, Candidate, decide, name_of
 from coldpress.engine.markers import is_reread_refusal
 from coldpress.engine.policy import Policy
+from coldpress.engine.rebuild import placed_rebuild
 from coldpress.engine.session import AgedEdits, Seen, Session
 from coldpress.model.conversation import Conversation, TextLiteral, ToolCall, ToolResult
 from coldpress.model.edits import Batch, Edit, Standing
@@ -115,8 +116,21 @@ def _found(conversation: Conversation, batches: Mapping[bytes, Batch]) -> Iterat
     for index in range(conversation.known, len(conversation.messages)):
         batch = batches.get(conversation.messages[index].chain)
         if batch is not None:
-            placed = (placed_edit(conversation, at, standing) for standing in batch.standings)
-            yield AgedEdits(index, tuple(edit for edit in placed if edit is not None))
+            yield placed_batch(conversation, at, batch, index)
+
+
+def placed_batch(conversation: Conversation, at: Mapping[bytes, int], batch: Batch, index: int) -> AgedEdits:
+    """Find where in this request the decisions of a batch belong; those whose text is not there are left out.
+
+    Args:
+        conversation: the request.
+        at: index of each message by its chain.
+        batch: decided on a request that this one contains.
+        index: of that request's last message.
+    """
+    placed = (placed_edit(conversation, at, standing) for standing in batch.standings)
+    rebuild = None if batch.rebuild is None else placed_rebuild(conversation, at, batch.rebuild)
+    return AgedEdits(index, tuple(edit for edit in placed if edit is not None), rebuild)
 
 
 def placed_edit(conversation: Conversation, at: Mapping[bytes, int], standing: Standing) -> Edit | None:
@@ -151,6 +165,8 @@ class _Work:
         self._edits: list[Edit] = []
         self._seen: list[Seen] = []
         self._shown = list(session.shown)
+        # A client's refusal may be about a result that is not sent any more.
+        self._hidden = [seen for seen in session.seen if session.rebuild and seen.message in session.rebuild]
         # Of all batches only those decided on messages that are read now can be about texts in them.
         late = (batch for batch in session.aged if batch.at >= conversation.known)
         self._aged = {edit.standing.key: edit.standing for batch in late for edit in batch.edits}
@@ -192,6 +208,7 @@ class _Work:
             # A marker must not point at a result that the server may clear.
             may_point_back=not self._conversation.head.server_clears,
             seen=self._shown,
+            hidden=self._hidden,
             read=lambda seen: self._conversation.text(seen.literal),
             named=self._name,
         )
@@ -249,6 +266,9 @@ class _Work:
         called = name_of(call.name, classified)
         seen = Seen(place.key, place.message, place.literal, classified, arguments, call.name, called, replaced, left)
         self._seen.append(seen)
+        if self._before.rebuild is not None and seen.message in self._before.rebuild:
+            self._hidden.append(seen)
+            return
         self._shown.append(replace(seen, standing=self._aged[seen.key]) if seen.key in self._aged else seen)
 
     def _name(self, seen: Seen) -> str:

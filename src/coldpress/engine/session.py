@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from coldpress.engine.catalogue import Classified
-from coldpress.model.conversation import TextLiteral
-from coldpress.model.edits import NOTHING_SAVED, Edit, Saved, Standing
+from coldpress.model.conversation import Span, TextLiteral
+from coldpress.model.edits import NOTHING_SAVED, Edit, Rebuild, Saved, Standing
 from coldpress.model.identity import EditKey
 
 
@@ -46,15 +46,52 @@ Item = TypeVar("Item", Edit, Seen)
 
 
 @dataclass(frozen=True, slots=True)
+class PlacedRebuild:
+    """Messages that are not sent any more, in their place in a request; for `coldpress.wire.span.splice`.
+
+    Attributes:
+        first: index of the first message that goes, `stop` of the first behind them that stays. They are equal where
+            none goes.
+        span: from the end of the message in front of them to the end of the last of them.
+        rebuild: the decision.
+        literal: what is written in the place of the span.
+    """
+
+    first: int
+    stop: int
+    span: Span = field(compare=False)
+    rebuild: Rebuild
+    literal: bytes = field(compare=False, repr=False)
+
+    def __contains__(self, message: int) -> bool:
+        return self.first <= message < self.stop
+
+    @property
+    def saved(self) -> Saved:
+        """What it takes out of the client's body."""
+        tokens = self.rebuild.covered_tokens - self.rebuild.literal_tokens
+        return Saved(len(self.span) - len(self.literal), tokens)
+
+
+@dataclass(frozen=True, slots=True)
 class AgedEdits:
     """The edits of one batch that holds in this conversation.
 
     `at` is the index of the last message of the request it was decided on: a conversation that is cut off before
-    that message does not hold it.
+    that message does not hold it. `rebuild` are the messages that it leaves out.
     """
 
     at: int
     edits: tuple[Edit, ...]
+    rebuild: PlacedRebuild | None = None
+
+    @property
+    def begins(self) -> int | None:
+        """Index of the first message that is sent otherwise because of it; `None` where none is."""
+        begins = [edit.message for edit in self.edits[:1]]
+        if self.rebuild is not None:
+            begins.append(self.rebuild.first)
+        return min(begins, default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +104,11 @@ class Session:
         seen: results as they stand after first sight.
         replies: indices of the messages that begin a reply of the model.
         head_identity: names the system prompt as last seen.
+        rebuild: follows from the above: the messages that are not sent any more, by the latest batch that says so.
         edits: follows from the above: every edit in force, in the order of the spans; of several on one text the latest
-            batch's.
-        shown: follows from the above: the results as they are shown to the model now.
-        saved: follows from the above: what the edits in force save together.
+            batch's, and none in messages that are not sent.
+        shown: follows from the above: the results as they are shown to the model now; not those that are not sent.
+        saved: follows from the above: what the edits in force and the rebuild save together.
 
     What follows is kept, since working it out anew takes longer the longer the conversation is. So a session is made
     from another one by its methods, or by `of`.
@@ -84,6 +122,7 @@ class Session:
     edits: tuple[Edit, ...] = field(default=(), compare=False)
     shown: tuple[Seen, ...] = field(default=(), compare=False)
     saved: Saved = field(default=NOTHING_SAVED, compare=False)
+    rebuild: PlacedRebuild | None = field(default=None, compare=False)
 
     @classmethod
     def of(
@@ -96,7 +135,20 @@ class Session:
     ) -> Session:
         """Make a session of what does not follow from anything else."""
         edits, shown = (_in_force(first, aged), _shown(seen, aged)) if aged else (first, seen)
-        return cls(first, aged, seen, replies, head_identity, edits, shown, Saved.by(edits))
+        rebuild = next((batch.rebuild for batch in reversed(aged) if batch.rebuild is not None), None)
+        saved = Saved.by(edits)
+        if rebuild is not None:
+            edits = tuple(edit for edit in edits if edit.message not in rebuild)
+            shown = tuple(result for result in shown if result.message not in rebuild)
+            saved = Saved.by(edits) + rebuild.saved
+        return cls(first, aged, seen, replies, head_identity, edits, shown, saved, rebuild)
+
+    @property
+    def splices(self) -> tuple[Edit | PlacedRebuild, ...]:
+        """Everything to put into the body, in the order of the spans."""
+        if self.rebuild is None:
+            return self.edits
+        return tuple(sorted((*self.edits, self.rebuild), key=_start_of))
 
     def age(self, message: int) -> int:
         """How many replies of the model stand behind a message: a result's age in turns."""
@@ -119,6 +171,7 @@ class Session:
             self.edits + first,
             self.shown + seen,
             self.saved + Saved.by(first) if first else self.saved,
+            self.rebuild,
         )
 
     def with_aged(self, batches: Iterable[AgedEdits]) -> Session:
@@ -126,6 +179,8 @@ class Session:
         more = tuple(batches)
         if not more:
             return self
+        if self.rebuild is not None or any(batch.rebuild is not None for batch in more):
+            return Session.of(self.first, self.aged + more, self.seen, self.replies, self.head_identity)
         edits, shown = _in_force(self.edits, more), _shown(self.shown, more)
         return replace(self, aged=self.aged + more, edits=edits, shown=shown, saved=Saved.by(edits))
 
@@ -142,7 +197,7 @@ class Session:
             return Session.of(first, aged, seen, replies, self.head_identity)
         edits, shown = (_before(self.edits, messages), _before(self.shown, messages)) if aged else (first, seen)
         saved = self.saved - Saved.by(self.edits[len(edits) :])
-        return Session(first, aged, seen, replies, self.head_identity, edits, shown, saved)
+        return Session(first, aged, seen, replies, self.head_identity, edits, shown, saved, self.rebuild)
 
 
 def _in_force(first: Sequence[Edit], aged: Sequence[AgedEdits]) -> tuple[Edit, ...]:
@@ -162,8 +217,8 @@ def _before(items: tuple[Item, ...], messages: int) -> tuple[Item, ...]:
     return items[: bisect_left(items, messages, key=_message_of)]
 
 
-def _start_of(edit: Edit) -> int:
-    return edit.span.start
+def _start_of(patch: Edit | PlacedRebuild) -> int:
+    return patch.span.start
 
 
 def _message_of(item: Edit | Seen) -> int:

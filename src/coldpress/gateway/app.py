@@ -47,6 +47,7 @@ class Gateway:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.counters = Counters()
+        self._driver = driver
         in_flight = InFlight(settings.limits.in_flight_bytes)
         self._pages = Pages(self.counters, in_flight, driver.stats)
         self._own_pages = own_pages
@@ -62,7 +63,8 @@ class Gateway:
         await self._upstream.open()
 
     async def close(self) -> None:
-        """Close every connection to a provider."""
+        """Stop what goes on in the background, and close every connection to a provider."""
+        await self._driver.give_up()
         await self._upstream.close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

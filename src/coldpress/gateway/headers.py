@@ -11,6 +11,7 @@ from coldpress.wire.registry import FormatName
 
 OPERATION_HEADER = b"x-coldpress-mode"
 REQUEST_ID_HEADER = b"x-coldpress-request"
+TASK_HEADER = b"x-coldpress-task"
 
 _OWN = b"x-coldpress-"
 _HOP_BY_HOP = frozenset(
@@ -44,6 +45,7 @@ _NOTED = frozenset(
         b"transfer-encoding",
         b"upgrade",
         OPERATION_HEADER,
+        TASK_HEADER,
     }
 )
 _CREDENTIALS = frozenset({"authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie"})
@@ -80,6 +82,12 @@ class RequestHeaders:
         """The `content-encoding` of the body, `None` where it is plain."""
         encoding = self.noted.get(b"content-encoding")
         return None if encoding is None or encoding.lower() == b"identity" else encoding.decode("latin-1")
+
+    @property
+    def task(self) -> str | None:
+        """The class of its task, as the client says it; `None` where it does not."""
+        task = self.noted.get(TASK_HEADER)
+        return task.decode("latin-1") if task else None
 
     def shareable(self) -> dict[str, str]:
         """The headers without anything that opens a door, for the driver to read."""

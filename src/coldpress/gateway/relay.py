@@ -50,6 +50,13 @@ class Driver(Protocol):
     def stats(self) -> dict[str, object]:
         """Counts for `/stats`."""
 
+    @property
+    def patience_seconds(self) -> float:
+        """How much longer than its time budget `prepare` may take; 0 where nothing is waited for."""
+
+    async def give_up(self) -> None:
+        """Stop what goes on in the background; the gateway ends."""
+
 
 class _Exchange:
     """One exchange: what it is given, and what is known of it so far; becomes its `Outcome`.
@@ -186,9 +193,10 @@ class InferenceRelay:
             body=body,
             operation=exchange.route.asked,
             headers=exchange.headers.shareable(),
+            task=exchange.headers.task,
         )
         try:
-            async with asyncio.timeout(self._limits.prepare_seconds):
+            async with asyncio.timeout(self._limits.prepare_seconds + self._driver.patience_seconds):
                 return await self._driver.prepare(inbound)
         except TimeoutError:
             self._counters.over_budget += 1

@@ -19,6 +19,7 @@ from aiohttp import payload
 from aiohttp.abc import AbstractStreamWriter
 from yarl import URL
 
+from coldpress.config.proxy import proxy_for
 from coldpress.gateway.errors import Code, UpstreamBroken, UpstreamFailed
 from coldpress.gateway.settings import Limits, Provider
 
@@ -164,28 +165,13 @@ def proxies_for(providers: Iterable[Provider], environ: Mapping[str, str]) -> di
         providers: all of them. One on a loopback address never goes through a proxy.
         environ: the process's environment, read once at start-up.
     """
-    lowered = {name.lower(): value for name, value in environ.items() if name.lower().endswith("_proxy") and value}
-    exempt = [entry.strip().lower() for entry in lowered.get("no_proxy", "").split(",")]
-    chosen: dict[str, str] = {}
-    for provider in providers:
-        parts = urlsplit(provider.url)
-        host = parts.hostname or ""
-        address = lowered.get(f"{parts.scheme}_proxy") or lowered.get("all_proxy")
-        if not address or is_loopback(host) or any(_fits(parts.netloc.lower(), host, entry) for entry in exempt):
-            continue
-        chosen[provider.name] = address if "://" in address else f"http://{address}"
-    return chosen
+    chosen = {provider.name: proxy_for(provider.url, environ) for provider in providers}
+    return {name: address for name, address in chosen.items() if address is not None}
 
 
 def is_loopback(host: str) -> bool:
     """Whether a host name or address can only mean this machine."""
     return host in ("localhost", "::1") or host.startswith("127.")
-
-
-def _fits(netloc: str, host: str, entry: str) -> bool:
-    """Whether an entry of `NO_PROXY` names a host: itself, a domain above it, with or without its port, or `*`."""
-    bare = entry.removeprefix(".")
-    return bool(bare) and (bare in ("*", host, netloc) or host.endswith(f".{bare}") or netloc.endswith(f".{bare}"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 from coldpress.config.load import load
 from coldpress.config.settings import Settings
 from coldpress.drive import Driver, Inbound
+from coldpress.engine.budget import BudgetRule, Budgets
 from coldpress.lab.rebuild import requests
 from coldpress.model.errors import RecordingError
 from coldpress.model.records import Line
@@ -29,10 +30,14 @@ class Exchange:
 
 
 def default_settings() -> Settings:
-    """Give the built-in settings with everything pressed, subscriptions too; no file and no variable is looked at."""
+    """Give the built-in settings with everything pressed, subscriptions too; no file and no variable is looked at.
+
+    Prompts are not brought down to a budget: recorded ones fitted their windows. Who measures that sets `budgets`.
+    """
     found = load(None, environ={}, directory=Path(__file__).parent, secrets="optional")
     providers = tuple(replace(provider, operation="press") for provider in found.providers)
-    return replace(found, operation="press", press_subscription=True, providers=providers)
+    no_budget = Budgets(BudgetRule(stages=()))
+    return replace(found, operation="press", press_subscription=True, providers=providers, budgets=no_budget)
 
 
 def exchanges(

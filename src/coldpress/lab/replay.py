@@ -160,13 +160,22 @@ class Replay:
         self._recording = recording
         self._service = service
         asked_long = any(layout.long for layout in layouts)
-        self._control = _provider(service, asked_long=asked_long, count=count)
-        self._ours: Answering = _provider(service, asked_long=asked_long, count=count)
+        self._asked_long = asked_long
+        self._count = count
+        self._control = self.provider()
+        self._ours: Answering = self.provider()
         texts = Texts()
         self._sources = [
             Source(with_models(one, names), layout, head_of[one.side_chain], self._control.counted, texts)
             for one, layout in zip(trajectories, layouts, strict=True)
         ]
+
+    def provider(self) -> SimulatedProvider:
+        """Give another one like those that answer here, its cache empty: for whoever stands between."""
+        rules, structure = self._service.rules, self._service.structure_tokens
+        return SimulatedProvider(
+            rules, self._service.tariff, asked_long=self._asked_long, count=self._count, structure_tokens=structure
+        )
 
     def run(
         self,
@@ -263,9 +272,3 @@ class Replay:
 def _outcome(store: Store, request_id: str) -> Outcome | None:
     entry = store.receipt(request_id)
     return entry.outcome if entry else None
-
-
-def _provider(service: Service, *, asked_long: bool, count: Callable[[str], int]) -> SimulatedProvider:
-    return SimulatedProvider(
-        service.rules, service.tariff, asked_long=asked_long, count=count, structure_tokens=service.structure_tokens
-    )

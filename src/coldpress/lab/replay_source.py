@@ -50,15 +50,7 @@ class Source:
 
     def quoted(self, received: bytes, sent: bytes, turn: Turn) -> Quotes:
         """Look at the edits that were made on sight of a request."""
-        old = tuple(_edited(turn.reply))
-        if not old:
-            return Quotes()
-        results = [text for message in read_body(received).messages for text in self.texts.of(message).results]
-        shown = [text for message in read_body(sent).messages for text in self.texts.of(message).all]
-        from_results = [text for text in old if any(text in result for result in results)]
-        return Quotes(
-            len(old), len(from_results), sum(not any(text in other for other in shown) for text in from_results)
-        )
+        return quotes_of(self.texts, received, sent, turn.reply)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +63,9 @@ class Quotes:
 
 
 @dataclass(frozen=True, slots=True)
-class _Texts:
+class MessageTexts:
+    """The texts of one message: of its results, and everything else."""
+
     results: tuple[str, ...]
     said: tuple[str, ...]
 
@@ -84,9 +78,9 @@ class Texts:
     """The texts of messages, each message read once."""
 
     def __init__(self) -> None:
-        self._known: dict[bytes, _Texts] = {}
+        self._known: dict[bytes, MessageTexts] = {}
 
-    def of(self, message: bytes) -> _Texts:
+    def of(self, message: bytes) -> MessageTexts:
         """Give a message's texts: results as they stand and without line numbers, and everything else."""
         known = self._known.get(message)
         if known is None:
@@ -98,8 +92,26 @@ class Texts:
                     said += strings(msgspec.json.decode(block.input))
                 elif block.type != "tool_result":
                     said += block.texts
-            known = self._known[message] = _Texts(tuple(results), tuple(said))
+            known = self._known[message] = MessageTexts(tuple(results), tuple(said))
         return known
+
+
+def quotes_of(texts: Texts, received: bytes, sent: bytes, reply: str) -> Quotes:
+    """Look at the edits of a reply: what they quote, and whether it stood in what was sent.
+
+    Args:
+        texts: of messages.
+        received: the request as the client wrote it.
+        sent: as the model saw it.
+        reply: the message that came back, JSON text.
+    """
+    old = tuple(_edited(reply))
+    if not old:
+        return Quotes()
+    results = [text for message in read_body(received).messages for text in texts.of(message).results]
+    shown = [text for message in read_body(sent).messages for text in texts.of(message).all]
+    from_results = [text for text in old if any(text in result for result in results)]
+    return Quotes(len(old), len(from_results), sum(not any(text in other for other in shown) for text in from_results))
 
 
 def _edited(reply: str) -> Iterator[str]:

@@ -8,6 +8,7 @@ from typing import Final, Literal
 
 from coldpress.model.conversation import Span
 from coldpress.model.identity import EditKey
+from coldpress.model.summary import Summary
 
 Mode = Literal["exact", "lossless", "dedupe", "deterministic", "mask", "restore"]
 """`restore` gives an earlier, pressed text back in the place of a client's refusal to read it again."""
@@ -34,6 +35,33 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
+class Rebuild:
+    """Messages that are sent no more, and those that stand in their place for ever.
+
+    Attributes:
+        anchor: `Message.chain` (32 bytes) of the last message in front of them, which stays.
+        last: `Message.chain` of the last message that goes; `anchor` where none goes and something is only put in.
+        literal: JSON text of the messages that stand behind the anchor instead, joined by commas; never empty.
+        summary: what the summary among them says; `None` where there is none.
+        generation: how many compactions this conversation has had, this one included; 0 where no message goes.
+        covered: SHA-256 (hexadecimal) of the JSON text of every message that goes, in order: stored as originals.
+        covered_tokens: of those messages as the client wrote them, `literal_tokens` of what stands in their place, on
+            the scale of `coldpress.measure.tokens`.
+        summariser: who wrote the summary: `structural`, a model's name, or empty.
+    """
+
+    anchor: bytes
+    last: bytes
+    literal: str
+    summary: Summary | None = None
+    generation: int = 0
+    covered: tuple[str, ...] = ()
+    covered_tokens: int = 0
+    literal_tokens: int = 0
+    summariser: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Batch:
     """Decisions taken together, on one request, about texts that a model has seen already.
 
@@ -43,10 +71,12 @@ class Batch:
     Attributes:
         after: `Message.chain` (32 bytes) of the last message of the request they were taken on.
         standings: each with a replacement; it goes before an earlier decision on the same text.
+        rebuild: messages that go altogether; it takes the place of an earlier batch's. `None` where all stay.
     """
 
     after: bytes
     standings: tuple[Standing, ...]
+    rebuild: Rebuild | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,12 @@ ColdpressError
 ├── AmbiguousOriginal    a shortened SHA-256 fits several originals
 ├── ExpiredOriginal      the original was stored and has expired; says how to get it again
 ├── RecordingError       a recorded run cannot be read; says which, and what is wrong with it
-└── BodyTooLarge         a request body is larger, or expands to more, than the settings allow
+├── BodyTooLarge         a request body is larger, or expands to more, than the settings allow
+└── RequestError         what was handed to the library cannot be read
+    ├── MessageError     a message is none, or holds what no request can carry; says which one
+    ├── FormatError      it cannot be told, or is contradicted, which wire format the messages have
+    ├── ReplyError       a reply, or a sub-agent's answer, has no shape that is known
+    └── SessionClosed    the session was closed before
 """
 
 from __future__ import annotations
@@ -43,3 +48,23 @@ class BodyTooLarge(ColdpressError):
 
 class RecordingError(ColdpressError):
     """A recorded run cannot be read."""
+
+
+class RequestError(ColdpressError):
+    """What was handed to the library cannot be read."""
+
+
+class MessageError(RequestError):
+    """A message is none, or holds what no request can carry."""
+
+
+class FormatError(RequestError):
+    """The wire format of messages cannot be told, or is not the one that was said."""
+
+
+class ReplyError(RequestError):
+    """A reply, or a sub-agent's answer, has no shape that is known."""
+
+
+class SessionClosed(RequestError):
+    """A session was used after it was closed."""

@@ -52,6 +52,7 @@ CacheState = Literal["warm", "cold", "unknown"]
 CutReason = Literal[
     "pays",  # applied: what it saves is expected to exceed what it rewrites, and waiting longer would cost more
     "cold",  # applied: the prefix is paid in full anyway
+    "pressure",  # applied: the prompt would outgrow the window, whatever it costs
     "waiting",  # cutting now beats never cutting; a larger batch or a cold cache is worth waiting for
     "does_not_pay",  # what it would save is less than what it would rewrite
     "nothing_aged",  # no result may be made smaller
@@ -117,6 +118,90 @@ class Cut:
     mark: bool = False
 
 
+PressureReason = Literal[
+    "masked",  # applied: masks alone brought the prompt down to the target
+    "summarised",  # applied: messages were summarised, after masks or without
+    "masked_short",  # applied: masks went out and the target is not reached; nothing more could be done
+    "summary_awaited",  # a summary is being written; nothing goes before it is there
+    "no_gain",  # what could be done would not make the prompt smaller
+    "nothing_to_take",  # everything stands in the keep zones or is exact
+    "binding_model",  # reasoning that is bound to the text before it stands behind everything that could go
+    "no_raw_log",  # the raw log is required and is not kept
+    "client_compacts",  # the client's own summary stands at hand
+    "drain",  # no new edits while draining
+    "observe",  # would have been applied
+    "store_failed",  # the store could not keep it
+]
+"""What came of a prompt above the trigger."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pressure:
+    """A request whose prompt came up to the trigger, and what was done. Tokens are on the provider's scale.
+
+    Attributes:
+        reason: what came of it.
+        window_tokens: of the effective window; `trigger_tokens` and `target_tokens` are shares of it.
+        before_tokens: of the prompt as it would have been sent, `after_tokens` as it is sent.
+        cleared: results that became one line, with `cleared_tokens` taken away so.
+        summarised: messages that went, with `summarised_tokens` taken away so, the summary's own taken off.
+        generation: of the summary, see `Rebuild`; 0 where none was made.
+        summary: SHA-256 of the summary's text, to recall; empty where none was made.
+        summariser: who wrote it.
+        summariser_usd: what that cost; `None` where it is not known.
+        dropped: items of the summary that were dropped, since what they quote does not stand in the message they cite.
+        refused: why summaries were not taken, a fixed word each.
+        escalate: the work should be split: there were too many compactions, or this one frees too little.
+        narrowed: the keep zone had to be made smaller than the settings ask for.
+    """
+
+    reason: PressureReason
+    window_tokens: int
+    trigger_tokens: int
+    target_tokens: int
+    before_tokens: int
+    after_tokens: int
+    cleared: int = 0
+    cleared_tokens: int = 0
+    summarised: int = 0
+    summarised_tokens: int = 0
+    generation: int = 0
+    summary: str = ""
+    summariser: str = ""
+    summariser_usd: float | None = 0.0
+    dropped: int = 0
+    refused: tuple[str, ...] = ()
+    escalate: bool = False
+    narrowed: bool = False
+
+
+FindingKind = Literal[
+    "amnesia_loop",  # a call was made again whose result had been taken away
+    "ruled_out_retried",  # an approach that the summary rules out was tried again
+    "stop_signal_lost",  # a prohibition of the user's stands in what went and nowhere in what is shown
+    "head_reserialised",  # system prompt or tools changed in bytes and not in meaning
+    "drift",  # an item of the last summary is in neither the new one, nor the window, nor the notes
+    "cached_tokens_dropped",  # after an event, the provider read less than what was sent unchanged
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something a watcher noticed. It holds no text of the conversation.
+
+    Attributes:
+        kind: what.
+        where: what it is about: a tool's name, a section of the summary, `system` or `tools`.
+        messages: numbers of the messages it rests on, counted from 1.
+        tokens: how many it costs, where that is known.
+    """
+
+    kind: FindingKind
+    where: str = ""
+    messages: tuple[int, ...] = ()
+    tokens: int | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Receipt:
     """One request: what was decided, what was sent, and later what the provider reported.
@@ -125,7 +210,7 @@ class Receipt:
     words for things worth knowing: `head_changed`, `volatile_head`, `subscription`, `client_compaction`, `stopped`,
     `store_failed`, `pass_through:REASON`. `harness` is the client's product name (`claude-cli`), as its user agent
     says. `prompt_tokens` is the prompt as sent and `removed_tokens` what all edits of this request took out of it, both
-    estimated and scaled to the provider's own count; `None` where not counted.
+    estimated and scaled to the provider's own count; `None` where not counted. `pressure` is `None` below the trigger.
     """
 
     request_id: str
@@ -148,6 +233,8 @@ class Receipt:
     removed_tokens: int | None = None
     belief: Belief | None = None
     cut: Cut | None = None
+    pressure: Pressure | None = None
+    findings: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +285,7 @@ class Outcome:
         transformations: what the provider did to reasoning in the history, one `kind:reason` each.
         money: the request in dollars, `None` where nobody worked it out.
         reported_usd: what the provider itself says the reply cost, in US dollars; `None` where it does not say.
+        findings: what the reply showed.
     """
 
     request_id: str
@@ -211,6 +299,7 @@ class Outcome:
     transformations: tuple[str, ...] = ()
     money: Money | None = None
     reported_usd: float | None = None
+    findings: tuple[Finding, ...] = ()
 
     @property
     def edits_noticed(self) -> bool:

@@ -1,8 +1,9 @@
 """What every store offers, and the values it answers with.
 
-A store keeps four things apart, each with bounds of its own: *originals* (texts, by SHA-256), *standing
+A store keeps five things apart, each with bounds of its own: *originals* (texts, by SHA-256), *standing
 edits* (what stands in the place of an original, by conversation), the *ledger* (receipts and outcomes, no
-conversation text) and, only where it is switched on, the *raw log* (requests and replies as they were).
+conversation text), *notes* (durable facts, by whose they are and by path) and, only where it is switched on, the
+*raw log* (requests and replies as they were).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Literal, Protocol
 from coldpress.model.edits import Batch, Standing
 from coldpress.model.errors import ConfigError
 from coldpress.model.identity import EditKey
+from coldpress.model.notes import Note, NoteScope
 from coldpress.model.records import Outcome, Receipt
 from coldpress.model.usage import Usage
 from coldpress.stores.totals import Amount, Totals
@@ -31,7 +33,8 @@ class Bounds:
 
     An original, a standing edit and a batch are *used* when they are stored, found again for a request, or recalled;
     a ledger entry and a raw event are as old as they are. Batches count as standing edits. `tombstones` is how many
-    expired originals are remembered by name.
+    expired originals are remembered by name. Notes are never removed for want of room: one that does not fit is
+    refused.
 
     Raises:
         ConfigError: a bound is negative.
@@ -46,6 +49,7 @@ class Bounds:
     standings_days: float = 60.0
     ledger_bytes: int = 256 * MIB
     tombstones: int = 200_000
+    notes_bytes: int = 16 * MIB
 
     def __post_init__(self) -> None:
         for bound in fields(self):
@@ -156,13 +160,24 @@ class Store(Protocol):
         standings: Sequence[Standing],
         receipt: Receipt | None,
         batch: Batch | None = None,
+        *,
+        require_log: bool = False,
     ) -> Future[None]:
         """Keep originals (SHA-256 in hexadecimal, text), decisions, a batch and a receipt, all or none.
 
-        The first decision for a key and the first batch at a message stay: a later one is dropped in silence, and
-        `standing` and `batches` tell which one holds. The future is done when everything is durable, fails with
-        `StoreError` where it is not, and cannot be cancelled. What replaces no text, receipts and decisions to stay
-        exact, may wait a little for company (a quarter of a second).
+        Every original that a decision replaces, or that a batch's rebuild covers, is put along or is stored already,
+        and counts as used. The first decision for a key and the first batch at a message stay: a later one is dropped
+        in silence, and `standing` and `batches` tell which one holds. The future is done when everything is durable,
+        fails with `StoreError` where it is not, and cannot be cancelled. What replaces no text, receipts and decisions
+        to stay exact, may wait a little for company (a quarter of a second).
+
+        Args:
+            originals: texts by name.
+            standings: decisions on texts that no model has seen.
+            receipt: of the request they were taken on.
+            batch: decisions on what a model has seen.
+            require_log: keep nothing, and fail, unless the raw log holds the request of `receipt` as it came. The
+                event is durable no later than what is put.
         """
         ...
 
@@ -175,7 +190,8 @@ class Store(Protocol):
     ) -> None:
         """Keep a request or a reply as it was, where the raw log is switched on. Never blocks, never raises.
 
-        Whatever is put later becomes durable later.
+        Whatever is put later becomes durable later, or in the same transaction. One that could not be kept is counted
+        as unrecorded; `put` with `require_log` refuses what was decided on it.
         """
         ...
 
@@ -203,6 +219,32 @@ class Store(Protocol):
 
     def receipt(self, request_id: str) -> LedgerEntry | None:
         """Read one request's entry."""
+        ...
+
+    def compactions(self, *, lineage: str | None, limit: int) -> list[LedgerEntry]:
+        """Read the entries whose prompt came up to the trigger, whatever came of it, newest first."""
+        ...
+
+    def notes(self, scope: NoteScope) -> tuple[Note, ...]:
+        """Read the notes of one scope, by path."""
+        ...
+
+    def put_note(self, scope: NoteScope, note: Note, *, now: float) -> None:
+        """Write a note in the place of what stands under its path; durable, and seen by everybody, on return.
+
+        The last one to write wins. `now` is in seconds since the epoch.
+
+        Raises:
+            StoreError: there is no room for it (`Bounds.notes_bytes`), it is not Unicode, or it cannot be stored.
+        """
+        ...
+
+    def remove_note(self, scope: NoteScope, path: str) -> bool:
+        """Remove a note for good, and say whether there was one."""
+        ...
+
+    def note_scopes(self) -> tuple[NoteScope, ...]:
+        """Name the scopes that have notes, in the order of their names."""
         ...
 
     def lineages(self, *, limit: int) -> list[LineageSummary]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -13,6 +11,7 @@ from dataclasses import dataclass
 from coldpress.model.edits import Batch, Standing
 from coldpress.model.errors import StoreError
 from coldpress.model.identity import EditKey
+from coldpress.model.notes import Note, NoteScope
 from coldpress.model.records import Outcome, Receipt
 from coldpress.stores.addresses import Tombstone, choose, normal
 from coldpress.stores.base import (
@@ -28,9 +27,11 @@ from coldpress.stores.base import (
 from coldpress.stores.batches import originals_of
 from coldpress.stores.headers import without_secrets
 from coldpress.stores.memory_decisions import MemoryDecisions
-from coldpress.stores.memory_ledger import ROW_BYTES, MemoryLedger
-from coldpress.stores.originals import decoded, encoded, missing_original, tool_of
-from coldpress.stores.packing import pack, unpack
+from coldpress.stores.memory_ledger import MemoryLedger
+from coldpress.stores.memory_notes import MemoryNotes
+from coldpress.stores.memory_raw import MemoryRaw
+from coldpress.stores.originals import decoded, encoded, missing_original, not_logged, tool_of
+from coldpress.stores.packing import pack
 from coldpress.stores.tally import check_receipt
 from coldpress.stores.totals import Kept, Stored, Totals
 
@@ -63,7 +64,7 @@ class MemoryStore:
             clock: seconds since the epoch, for the last use of things.
         """
         self._bounds = bounds
-        self._raw_log = raw_log
+        self._log_raw = raw_log
         self._clock = clock
         self._lock = threading.RLock()
         self._closed = False
@@ -71,9 +72,9 @@ class MemoryStore:
         self._tombstones: dict[str, Tombstone] = {}
         self._decisions = MemoryDecisions()
         self._ledger = MemoryLedger()
-        self._events: list[tuple[RawEvent, bytes]] = []
-        self._bodies: dict[bytes, bytes] = {}
-        self._sizes: Counter[str] = Counter()
+        self._notes = MemoryNotes()
+        self._raw = MemoryRaw()
+        self._originals_bytes = 0
         self._since_sweep = 0
         self._unrecorded = 0
 
@@ -114,10 +115,14 @@ class MemoryStore:
         standings: Sequence[Standing],
         receipt: Receipt | None,
         batch: Batch | None = None,
+        *,
+        require_log: bool = False,
     ) -> Future[None]:
         """See `Store.put`."""
         try:
             with self._lock:
+                if require_log and not (receipt and self._raw.holds(receipt.request_id)):
+                    raise not_logged(receipt.request_id if receipt else "")
                 self._put(originals, standings, receipt, batch)
         except StoreError as error:
             with self._lock:
@@ -135,14 +140,18 @@ class MemoryStore:
         self._require_open()
         now = self._clock()
         data = {sha: encoded(sha, text)[1] for sha, text in originals}
-        for standing in (*standings, *(batch.standings if batch else ())):
-            if standing.original and standing.original not in data and standing.original not in self._originals:
-                raise missing_original(standing)
+        needed = {standing.original for standing in standings if standing.original}
+        needed |= originals_of(batch) if batch else set()
+        for sha in sorted(needed):
+            if sha not in data and sha not in self._originals:
+                raise missing_original(sha)
         if receipt is not None:
             check_receipt(receipt)
         self._since_sweep += self._decisions.add(standings, batch, now)
         for sha, text in data.items():
             self._keep_original(sha, text, receipt, now)
+        for sha in needed:
+            self._use(sha, now)
         if receipt is not None:
             self._since_sweep += self._ledger.add_receipt(receipt)
         self._sweep_when_due()
@@ -154,7 +163,8 @@ class MemoryStore:
         packed = pack(text)
         self._originals[sha] = _Original(packed, len(text), tool_of(receipt, sha), now)
         self._tombstones.pop(sha, None)
-        self._grow("originals", len(packed))
+        self._originals_bytes += len(packed)
+        self._since_sweep += len(packed)
 
     def add_outcome(self, outcome: Outcome) -> None:
         """See `Store.add_outcome`."""
@@ -169,27 +179,17 @@ class MemoryStore:
         self, request_id: str, at: float, direction: Direction, headers: Sequence[tuple[str, str]], body: bytes
     ) -> None:
         """See `Store.log_event`."""
-        if not self._raw_log:
+        if not self._log_raw:
             return
-        sha = hashlib.sha256(body).digest()
         with self._lock:
-            if sha not in self._bodies:
-                self._bodies[sha] = pack(body)
-                self._grow("raw", len(self._bodies[sha]))
-            self._events.append((RawEvent(request_id, at, direction, without_secrets(headers), b""), sha))
-            self._grow("raw", ROW_BYTES)
+            self._since_sweep += self._raw.add(RawEvent(request_id, at, direction, without_secrets(headers), body))
             self._sweep_when_due()
 
     def events(self, request_id: str) -> list[RawEvent]:
         """See `Store.events`."""
         with self._lock:
             self._require_open()
-            found = [(event, self._bodies[sha]) for event, sha in self._events if event.request_id == request_id]
-        found.sort(key=lambda pair: pair[0].at)
-        return [
-            RawEvent(event.request_id, event.at, event.direction, event.headers, unpack(packed, what="a logged body"))
-            for event, packed in found
-        ]
+            return self._raw.events(request_id)
 
     def recall(self, sha: str) -> str:
         """See `Store.recall`."""
@@ -214,6 +214,36 @@ class MemoryStore:
         with self._lock:
             self._require_open()
             return self._ledger.entry(request_id)
+
+    def compactions(self, *, lineage: str | None, limit: int) -> list[LedgerEntry]:
+        """See `Store.compactions`."""
+        with self._lock:
+            self._require_open()
+            return self._ledger.compactions(lineage=lineage, limit=limit)
+
+    def notes(self, scope: NoteScope) -> tuple[Note, ...]:
+        """See `Store.notes`."""
+        with self._lock:
+            self._require_open()
+            return self._notes.notes(scope)
+
+    def put_note(self, scope: NoteScope, note: Note, *, now: float) -> None:
+        """See `Store.put_note`; here nobody asks for its time."""
+        with self._lock:
+            self._require_open()
+            self._notes.put(scope, note, most_bytes=self._bounds.notes_bytes)
+
+    def remove_note(self, scope: NoteScope, path: str) -> bool:
+        """See `Store.remove_note`."""
+        with self._lock:
+            self._require_open()
+            return self._notes.remove(scope, path)
+
+    def note_scopes(self) -> tuple[NoteScope, ...]:
+        """See `Store.note_scopes`."""
+        with self._lock:
+            self._require_open()
+            return self._notes.scopes()
 
     def lineages(self, *, limit: int) -> list[LineageSummary]:
         """See `Store.lineages`."""
@@ -241,10 +271,11 @@ class MemoryStore:
 
     def _stored(self) -> Stored:
         return Stored(
-            originals=Kept(len(self._originals), self._sizes["originals"]),
+            originals=Kept(len(self._originals), self._originals_bytes),
             standings=self._decisions.kept,
             ledger=Kept(self._ledger.rows, self._ledger.size_bytes),
-            raw=Kept(len(self._events) + len(self._bodies), self._sizes["raw"]),
+            raw=self._raw.kept,
+            notes=self._notes.kept,
             expired=len(self._tombstones),
         )
 
@@ -256,31 +287,18 @@ class MemoryStore:
             self._sweep_originals(now)
             self._decisions.sweep(now, self._bounds)
             self._ledger.sweep(now, self._bounds)
-            self._sweep_raw(now)
+            self._raw.sweep(now, self._bounds)
 
     def _sweep_originals(self, now: float) -> None:
         cutoff = now - self._bounds.originals_days * DAY_SECONDS
         for sha, original in sorted(self._originals.items(), key=lambda item: item[1].last_used):
-            if original.last_used >= cutoff and self._sizes["originals"] <= self._bounds.originals_bytes:
+            if original.last_used >= cutoff and self._originals_bytes <= self._bounds.originals_bytes:
                 break
             del self._originals[sha]
-            self._sizes["originals"] -= len(original.packed)
+            self._originals_bytes -= len(original.packed)
             self._tombstones[sha] = Tombstone(sha, now, original.tool, original.text_bytes)
         for sha in list(self._tombstones)[: max(0, len(self._tombstones) - self._bounds.tombstones)]:
             del self._tombstones[sha]
-
-    def _sweep_raw(self, now: float) -> None:
-        cutoff = now - self._bounds.raw_days * DAY_SECONDS
-        self._events.sort(key=lambda pair: pair[0].at)
-        held = Counter(sha for _, sha in self._events)
-        removed = 0
-        for event, sha in self._events:
-            if event.at >= cutoff and self._sizes["raw"] <= self._bounds.raw_bytes:
-                break
-            removed += 1
-            held[sha] -= 1
-            self._sizes["raw"] -= ROW_BYTES + (0 if held[sha] else len(self._bodies.pop(sha)))
-        del self._events[:removed]
 
     def flush(self) -> None:
         """See `Store.flush`; here nothing ever waits."""
@@ -298,10 +316,6 @@ class MemoryStore:
         original = self._originals.get(sha)
         if original is not None:
             original.last_used = max(original.last_used, now)
-
-    def _grow(self, part: str, size: int) -> None:
-        self._sizes[part] += size
-        self._since_sweep += size
 
     def _sweep_when_due(self) -> None:
         bounds = self._bounds

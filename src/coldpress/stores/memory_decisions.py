@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from coldpress.model.edits import Batch, Standing
 from coldpress.model.identity import EditKey
 from coldpress.stores.base import DAY_SECONDS, Bounds
-from coldpress.stores.batches import packed_batch
+from coldpress.stores.batches import decisions_of, packed_batch
 from coldpress.stores.memory_ledger import ROW_BYTES
 from coldpress.stores.totals import Kept
 
@@ -30,7 +30,7 @@ class _Message:
 
     @property
     def decisions(self) -> int:
-        return len(self.standings) + (len(self.batch.standings) if self.batch else 0)
+        return len(self.standings) + (decisions_of(self.batch) if self.batch else 0)
 
 
 class MemoryDecisions:

@@ -10,7 +10,8 @@ import msgspec
 
 from coldpress.model.records import Outcome, Receipt
 from coldpress.stores.base import DAY_SECONDS, MOST_LENGTHS, Bounds, LedgerEntry, LineageSummary, Trace
-from coldpress.stores.tally import FIGURES, Tally, amount, answered, nano_usd_of, outcome_sums, receipt_sums, totals_of
+from coldpress.stores.sums import amount
+from coldpress.stores.tally import FIGURES, Tally, answered, nano_usd_of, outcome_sums, receipt_sums, totals_of
 from coldpress.stores.totals import Amount, Stored, Totals
 
 # What an entry takes beside its texts, for the bounds.
@@ -100,6 +101,11 @@ class MemoryLedger:
         ]
         fitting.sort(key=lambda receipt: -receipt.received_at)
         return [self._with_outcome(receipt) for receipt in fitting[: max(0, limit)]]
+
+    def compactions(self, *, lineage: str | None, limit: int) -> list[LedgerEntry]:
+        """Entries of requests whose prompt came up to the trigger, newest first."""
+        every = self.entries(limit=len(self._receipts), lineage=lineage, before=None)
+        return [entry for entry in every if entry.receipt.pressure is not None][: max(0, limit)]
 
     def _with_outcome(self, receipt: Receipt) -> LedgerEntry:
         outcome = self._outcomes.get(receipt.request_id)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 
-from coldpress.model.edits import Standing
 from coldpress.model.errors import StoreError
 from coldpress.model.records import Receipt
 from coldpress.stores.packing import REPAIR, unpack
@@ -25,10 +24,16 @@ def encoded(sha: str, text: str) -> tuple[bytes, bytes]:
     return digest.digest(), data
 
 
-def missing_original(standing: Standing) -> StoreError:
+def missing_original(sha: str) -> StoreError:
     """Say that a decision may not be stored, since nobody could recall what it replaces."""
+    return StoreError(f"the original {sha[:16]} of an edit is not stored: put it along with the edit")
+
+
+def not_logged(request_id: str) -> StoreError:
+    """Say that nothing may be stored of what was decided on a request, since the raw log does not hold it."""
     return StoreError(
-        f"the original {standing.original[:16]} of a standing edit is not stored: put it along with the edit"
+        f"the raw log does not hold request {request_id}, and it is required: switch raw_log on, and see why it was "
+        "not written (a full disk, or raw_bytes too small); nothing was kept of what was decided on it"
     )
 
 

@@ -11,6 +11,7 @@ from typing import Generic, TypeVar
 
 from coldpress.model.edits import Batch, Standing
 from coldpress.model.identity import EditKey
+from coldpress.stores.batches import rebuild_length
 
 # Key, tuple, dataclass and dictionary slot, measured on CPython 3.11 (64 bit).
 ENTRY_BYTES = 600
@@ -102,8 +103,15 @@ def recent_batches(limit_bytes: int) -> Recent[bytes, Batch]:
     return Recent(
         limit_bytes,
         chain=lambda after: after,
-        cost_bytes=lambda batch: ENTRY_BYTES + sum(map(cost_bytes, batch.standings)),
+        cost_bytes=batch_cost_bytes,
     )
+
+
+def batch_cost_bytes(batch: Batch) -> int:
+    """Estimate what a batch takes in memory."""
+    # A string takes up to four bytes a character.
+    rebuilt = ENTRY_BYTES + 4 * rebuild_length(batch.rebuild) if batch.rebuild else 0
+    return ENTRY_BYTES + sum(map(cost_bytes, batch.standings)) + rebuilt
 
 
 def cost_bytes(standing: Standing) -> int:

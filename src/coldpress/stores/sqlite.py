@@ -17,10 +17,12 @@ from pathlib import Path
 import msgspec
 
 import coldpress.stores.sqlite_ledger_reads as ledger
+import coldpress.stores.sqlite_notes as notebook
 import coldpress.stores.sqlite_reads as reads
 from coldpress.model.edits import Batch, Standing
 from coldpress.model.errors import StoreError
 from coldpress.model.identity import EditKey
+from coldpress.model.notes import Note, NoteScope
 from coldpress.model.records import Outcome, Receipt
 from coldpress.stores.addresses import choose, normal, span
 from coldpress.stores.base import DEFAULT_BOUNDS, MIB, Bounds, Direction, LedgerEntry, LineageSummary, RawEvent, Trace
@@ -80,7 +82,7 @@ class SqliteStore:
             page_bytes = int(connection.execute("PRAGMA page_size").fetchone()[0])
             connection.execute(f"PRAGMA max_page_count={max(1, most_file_bytes // page_bytes)}")
         self._path = path
-        self._raw_log = raw_log
+        self._raw_log, self._notes_bytes = raw_log, bounds.notes_bytes
         self._clock = clock
         self._recent = recent_standings(cache_bytes)
         self._recent_batches = recent_batches(cache_bytes)
@@ -167,11 +169,15 @@ class SqliteStore:
         standings: Sequence[Standing],
         receipt: Receipt | None,
         batch: Batch | None = None,
+        *,
+        require_log: bool = False,
     ) -> Future[None]:
         """See `Store.put`."""
         future: Future[None] = Future()
         future.set_running_or_notify_cancel()
-        job = PutJob(tuple(originals), tuple(standings), receipt, batch, self._clock(), self._settled, future)
+        job = PutJob(
+            tuple(originals), tuple(standings), receipt, batch, require_log, self._clock(), self._settled, future
+        )
         self._queued.add(job.originals, job.standings, job.batch, future)
         self._writer.submit(job)
         return future
@@ -231,6 +237,34 @@ class SqliteStore:
         """See `Store.receipt`."""
         with self._reading() as connection:
             return ledger.entry(connection, request_id)
+
+    def compactions(self, *, lineage: str | None, limit: int) -> list[LedgerEntry]:
+        """See `Store.compactions`."""
+        with self._reading(self._pool.single_read) as connection:
+            return ledger.compactions(connection, lineage=lineage, limit=limit)
+
+    def notes(self, scope: NoteScope) -> tuple[Note, ...]:
+        """See `Store.notes`."""
+        with self._reading(self._pool.single_read) as connection:
+            return notebook.notes(connection, scope)
+
+    def put_note(self, scope: NoteScope, note: Note, *, now: float) -> None:
+        """See `Store.put_note`."""
+        job = notebook.NoteJob(scope, note, now, self._notes_bytes)
+        self._writer.submit(job)
+        job.future.result()
+
+    def remove_note(self, scope: NoteScope, path: str) -> bool:
+        """See `Store.remove_note`."""
+        job = notebook.RemoveNoteJob(scope, path)
+        self._writer.submit(job)
+        job.future.result()
+        return job.removed
+
+    def note_scopes(self) -> tuple[NoteScope, ...]:
+        """See `Store.note_scopes`."""
+        with self._reading(self._pool.single_read) as connection:
+            return notebook.scopes(connection)
 
     def lineages(self, *, limit: int) -> list[LineageSummary]:
         """See `Store.lineages`."""

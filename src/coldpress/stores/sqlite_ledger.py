@@ -22,7 +22,8 @@ def write_receipt(connection: sqlite3.Connection, receipt: Receipt) -> tuple[int
     tally = Tally.of(receipt)
     lines = _json(receipt.lines) or ""
     belief, cut = _json(receipt.belief), _json(receipt.cut)
-    size = RECEIPT_ROW_BYTES + sum(len(text or "") for text in (lines, belief, cut))
+    pressure, findings = _json(receipt.pressure), _json(receipt.findings or None)
+    size = RECEIPT_ROW_BYTES + sum(len(text or "") for text in (lines, belief, cut, pressure, findings))
     columns: dict[str, str | float | int | None] = {
         "request_id": receipt.request_id,
         "received_at": receipt.received_at,
@@ -44,6 +45,8 @@ def write_receipt(connection: sqlite3.Connection, receipt: Receipt) -> tuple[int
         "removed_tokens": receipt.removed_tokens,
         "belief": belief,
         "cut": cut,
+        "pressure": pressure,
+        "findings": findings,
         **_view_columns("pressed", tally.pressed),
         **_view_columns("observed", tally.observed),
         "aged": tally.aged.count,
@@ -65,8 +68,8 @@ def write_receipt(connection: sqlite3.Connection, receipt: Receipt) -> tuple[int
 def write_outcome(connection: sqlite3.Connection, outcome: Outcome, now: float) -> int:
     """Write an outcome and return the bytes added; the first of a request stays."""
     others, transformations = _json(outcome.others or None), _json(outcome.transformations or None)
-    miss, money = _json(outcome.miss), _json(outcome.money)
-    size = OUTCOME_ROW_BYTES + sum(len(text or "") for text in (others, transformations, miss, money))
+    miss, money, findings = _json(outcome.miss), _json(outcome.money), _json(outcome.findings or None)
+    size = OUTCOME_ROW_BYTES + sum(len(text or "") for text in (others, transformations, miss, money, findings))
     fresh, read, write_short, write_long, output, reasoning = tokens_of(outcome)
     bill, *_, net = nano_usd_of(outcome)
     columns: dict[str, str | float | int | None] = {
@@ -86,6 +89,8 @@ def write_outcome(connection: sqlite3.Connection, outcome: Outcome, now: float) 
         "miss": miss,
         "transformations": transformations,
         "money": money,
+        "reported_usd": outcome.reported_usd,
+        "findings": findings,
         "bill_nano_usd": bill,
         "net_nano_usd": net,
         "edits_noticed": outcome.edits_noticed,

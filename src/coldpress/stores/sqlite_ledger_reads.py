@@ -9,31 +9,34 @@ from typing import Final, TypeVar
 import msgspec
 
 from coldpress.model.errors import StoreError
-from coldpress.model.records import Belief, Cut, Line, Miss, Money, Outcome, Receipt
+from coldpress.model.records import Belief, Cut, Finding, Line, Miss, Money, Outcome, Pressure, Receipt
 from coldpress.model.usage import Usage
 from coldpress.stores.base import MOST_LENGTHS, LedgerEntry, LineageSummary, Trace
 from coldpress.stores.sqlite_reads import stored
-from coldpress.stores.tally import BUCKETS, amount, totals_of
+from coldpress.stores.sums import amount
+from coldpress.stores.tally import BUCKETS, totals_of
 from coldpress.stores.totals import Totals
 
 # In the order of the fields of `Receipt`, then of `Outcome` with the buckets of its usage in their place.
 _RECEIPT: Final = (
     "r.request_id, r.received_at, r.provider, r.format, r.model, r.lineage, r.harness_session, r.operation, r.messages,"
     " r.body_bytes, r.sent_bytes, r.lines, r.reused, r.reused_bytes_saved, r.notes, r.harness, r.prompt_tokens,"
-    " r.removed_tokens, r.belief, r.cut"
+    " r.removed_tokens, r.belief, r.cut, r.pressure, r.findings"
 )
 _USAGE: Final = "o.fresh, o.read, o.write_short, o.write_long, o.output, o.reasoning"
 _OUTCOME: Final = (
     f"o.request_id, o.status, o.ended, o.duration_seconds, {_USAGE}, o.others, o.context_tokens, o.miss,"
-    " o.transformations, o.money"
+    " o.transformations, o.money, o.reported_usd, o.findings"
 )
 _ENTRY: Final = f"SELECT {_RECEIPT}, {_OUTCOME} FROM receipts r LEFT JOIN outcomes o USING(request_id)"
-_RECEIPT_COLUMNS: Final = 20
+_RECEIPT_COLUMNS: Final = 22
 T = TypeVar("T")
 _lines = msgspec.json.Decoder(tuple[Line, ...])
 _words = msgspec.json.Decoder(tuple[str, ...])
 _belief = msgspec.json.Decoder(Belief)
 _cut = msgspec.json.Decoder(Cut)
+_pressure = msgspec.json.Decoder(Pressure)
+_findings = msgspec.json.Decoder(tuple[Finding, ...])
 _miss = msgspec.json.Decoder(Miss)
 _money = msgspec.json.Decoder(Money)
 _others = msgspec.json.Decoder(tuple[tuple[str, Usage], ...])
@@ -58,6 +61,16 @@ def entries(
     return [_entry(row) for row in rows]
 
 
+def compactions(connection: sqlite3.Connection, *, lineage: str | None, limit: int) -> list[LedgerEntry]:
+    """Entries of requests whose prompt came up to the trigger, newest first."""
+    where, values = (" AND r.lineage = ?", [lineage]) if lineage is not None else ("", [])
+    rows = connection.execute(
+        f"{_ENTRY} WHERE r.pressure IS NOT NULL{where} ORDER BY r.received_at DESC, r.id DESC LIMIT ?",
+        [*values, max(0, limit)],
+    )
+    return [_entry(row) for row in rows]
+
+
 def entry(connection: sqlite3.Connection, request_id: str) -> LedgerEntry | None:
     """One request's entry."""
     row = connection.execute(f"{_ENTRY} WHERE r.request_id = ?", (request_id,)).fetchone()
@@ -70,13 +83,14 @@ def _entry(row: Sequence[object]) -> LedgerEntry:
     fields["lines"] = _lines.decode(str(fields["lines"]))
     fields["notes"] = _words.decode(str(fields["notes"]))
     belief, cut = _decoded(_belief, fields["belief"]), _decoded(_cut, fields["cut"])
-    return LedgerEntry(
-        msgspec.convert({**fields, "belief": belief, "cut": cut}, Receipt), _outcome(row[_RECEIPT_COLUMNS:])
-    )
+    pressure, findings = _decoded(_pressure, fields["pressure"]), _decoded(_findings, fields["findings"]) or ()
+    fields |= {"belief": belief, "cut": cut, "pressure": pressure, "findings": findings}
+    return LedgerEntry(msgspec.convert(fields, Receipt), _outcome(row[_RECEIPT_COLUMNS:]))
 
 
 def _outcome(row: Sequence[object]) -> Outcome | None:
-    request_id, status, ended, duration, *tokens, others, context_tokens, miss, transformations, money = row
+    request_id, status, ended, duration, *tokens, others, context_tokens, miss, transformations = row[:-3]
+    money, reported_usd, findings = row[-3:]
     if request_id is None:
         return None
     fields = {
@@ -90,6 +104,8 @@ def _outcome(row: Sequence[object]) -> Outcome | None:
         "miss": _decoded(_miss, miss),
         "transformations": _decoded(_words, transformations) or (),
         "money": _decoded(_money, money),
+        "reported_usd": reported_usd,
+        "findings": _decoded(_findings, findings) or (),
     }
     return msgspec.convert(fields, Outcome)
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from coldpress.model.edits import Batch, Standing
 from coldpress.model.errors import StoreError
 from coldpress.model.records import Receipt
-from coldpress.stores.batches import packed_batch
-from coldpress.stores.originals import encoded, missing_original, tool_of
+from coldpress.stores.batches import decisions_of, originals_of, packed_batch, text_length
+from coldpress.stores.originals import encoded, missing_original, not_logged, tool_of
 from coldpress.stores.packing import pack
 from coldpress.stores.sqlite_jobs import Job
 from coldpress.stores.sqlite_ledger import write_receipt
@@ -33,6 +33,7 @@ class PutJob(Job):
     standings: Sequence[Standing]
     receipt: Receipt | None
     batch: Batch | None
+    require_log: bool
     now: float
     settled: Callable[[PutJob, StoreError | None], None]
     future: Future[None]
@@ -55,8 +56,8 @@ class PutJob(Job):
     def queued_bytes(self) -> int:
         """Memory it holds while it waits."""
         texts = sum(len(text) for _, text in self.originals)
-        decided = (*self.standings, *(self.batch.standings if self.batch else ()))
-        return 1000 + texts + sum(len(s.replacement or "") + len(s.recipe) for s in decided)
+        decided = sum(len(s.replacement or "") + len(s.recipe) for s in self.standings)
+        return 1000 + texts + decided + (text_length(self.batch) if self.batch else 0)
 
     def check(self) -> None:
         """Refuse a text that its name does not name, and what could not be read back."""
@@ -70,6 +71,8 @@ class PutJob(Job):
         """Write originals before the decisions that need them."""
         # A second attempt, after others spoilt the first transaction, starts anew.
         self.kept, self.kept_batch, self._added = [], None, {}
+        if self.require_log:
+            self._require_logged(connection)
         added = sum(self._write_original(connection, sha, data) for sha, data in self._encoded)
         for standing in self.standings:
             added += self._write_standing(connection, standing)
@@ -93,6 +96,13 @@ class PutJob(Job):
         else:
             self.future.set_exception(error)
 
+    def _require_logged(self, connection: sqlite3.Connection) -> None:
+        """Refuse what was decided on a request that the raw log does not hold: it was to be written before this."""
+        request_id = self.receipt.request_id if self.receipt else ""
+        asked = "SELECT 1 FROM raw_events WHERE request_id = ? AND direction = 'request'"
+        if not connection.execute(asked, (request_id,)).fetchone():
+            raise not_logged(request_id)
+
     def _write_original(self, connection: sqlite3.Connection, sha: bytes, data: bytes) -> int:
         known = connection.execute("UPDATE originals SET last_used = max(last_used, ?) WHERE sha = ?", (self.now, sha))
         if known.rowcount:
@@ -107,7 +117,8 @@ class PutJob(Job):
         return len(packed)
 
     def _write_standing(self, connection: sqlite3.Connection, standing: Standing) -> int:
-        key, original = standing.key, _require_original(connection, standing)
+        key = standing.key
+        original = _used_original(connection, standing.original, self.now) if standing.original else None
         replacement = None if standing.replacement is None else pack(standing.replacement.encode())
         recipe = pack(standing.recipe.encode()) if standing.recipe else None
         size = STANDING_ROW_BYTES + len(replacement or b"") + len(recipe or b"")
@@ -123,12 +134,12 @@ class PutJob(Job):
         return size
 
     def _write_batch(self, connection: sqlite3.Connection, batch: Batch) -> int:
-        for standing in batch.standings:
-            _require_original(connection, standing)
+        for sha in sorted(originals_of(batch)):
+            _used_original(connection, sha, self.now)
         size = STANDING_ROW_BYTES + len(self._packed)
         row = connection.execute(
             "INSERT OR IGNORE INTO batches(after, packed, decisions, size) VALUES(?,?,?,?)",
-            (batch.after, self._packed, len(batch.standings), size),
+            (batch.after, self._packed, decisions_of(batch), size),
         )
         note_use(connection, batch.after, self.now)
         if row.rowcount == 0:
@@ -137,13 +148,14 @@ class PutJob(Job):
         return size
 
 
-def _require_original(connection: sqlite3.Connection, standing: Standing) -> bytes | None:
-    """Give the SHA-256 of what a decision replaces, `None` where it replaces nothing; raises where it is not stored."""
-    original = bytes.fromhex(standing.original)
-    if not original:
-        return None
-    if not connection.execute("SELECT 1 FROM originals WHERE sha = ?", (original,)).fetchone():
-        raise missing_original(standing)
+def _used_original(connection: sqlite3.Connection, sha: str, now: float) -> bytes:
+    """Note the use of what a decision replaces and give its SHA-256; raises where it is not stored."""
+    original = bytes.fromhex(sha)
+    row = connection.execute("SELECT last_used FROM originals WHERE sha = ?", (original,)).fetchone()
+    if row is None:
+        raise missing_original(sha)
+    if row[0] < now:  # most come along with their decision, and are noted already
+        connection.execute("UPDATE originals SET last_used = ? WHERE sha = ?", (now, original))
     return original
 
 

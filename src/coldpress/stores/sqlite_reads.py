@@ -115,7 +115,12 @@ def stored(connection: sqlite3.Connection) -> Stored:
         part: Kept(rows, size) for part, rows, size in connection.execute("SELECT part, row_count, bytes FROM sizes")
     }
     return Stored(
-        parts["originals"], parts["standings"], parts["ledger"], parts["raw"], expired=parts["tombstones"].rows
+        parts["originals"],
+        parts["standings"],
+        parts["ledger"],
+        parts["raw"],
+        parts["notes"],
+        expired=parts["tombstones"].rows,
     )
 
 

@@ -157,5 +157,19 @@ _VERSION_2 = (
     "INSERT INTO sums SELECT 'since', value FROM (SELECT min(received_at) AS value FROM receipts) WHERE value NOT NULL",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_VERSION_1, _VERSION_2)
+_VERSION_3 = (
+    "ALTER TABLE receipts ADD COLUMN pressure TEXT",
+    "ALTER TABLE receipts ADD COLUMN findings TEXT",
+    "ALTER TABLE outcomes ADD COLUMN findings TEXT",
+    "ALTER TABLE outcomes ADD COLUMN reported_usd REAL",
+    # Few requests of many come up to the trigger.
+    "CREATE INDEX receipts_under_pressure ON receipts(received_at, id) WHERE pressure IS NOT NULL",
+    """CREATE TABLE notes(
+         id INTEGER PRIMARY KEY, scope TEXT NOT NULL, path TEXT NOT NULL, source TEXT NOT NULL, packed BLOB NOT NULL,
+         noted_at REAL NOT NULL, size INTEGER NOT NULL, UNIQUE(scope, path))""",
+    "INSERT INTO sizes VALUES('notes',0,0)",
+    *_counted("notes", "notes"),
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_VERSION_1, _VERSION_2, _VERSION_3)
 """Statements that lead from each schema version to the next, from an empty file on."""

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 from coldpress.model.errors import StoreError
 from coldpress.model.records import Line, Money, Outcome, Receipt
 from coldpress.model.usage import Usage
-from coldpress.stores.totals import Amount, Bucket, MoneyTotals, Stored, Totals, UsageTotals, Views
+from coldpress.stores.sums import MOST_TOKENS, MOST_USD, NANO, Sums, amount_of, words
+from coldpress.stores.tally_pressure import check_pressure, compaction_totals, finding_sums, pressure_sums
+from coldpress.stores.totals import Bucket, MoneyTotals, Stored, Totals, UsageTotals, Views
 
 BUCKETS = ("fresh", "read", "write_short", "write_long", "output", "reasoning")
 FIGURES = ("bill", "gross", "rewrite", "summariser", "net")
-# No reply holds this many tokens; a provider that says so is wrong, and sums over such numbers would overflow.
-MOST_TOKENS = 1 << 40
-# No request costs this much either; a hundred thousand of them still fit a sum.
-MOST_USD = 100_000.0
-NANO = 1_000_000_000
-APPLIED = frozenset({"pays", "cold"})
-
-Sums = Mapping[str, int]
+APPLIED = frozenset({"pays", "cold", "pressure"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +75,10 @@ def receipt_sums(receipt: Receipt, tally: Tally) -> dict[str, int]:
     }
     if receipt.cut is not None:
         sums[f"cut:{receipt.cut.reason}"] = 1
+    if receipt.pressure is not None:
+        sums |= pressure_sums(receipt.pressure)
+    if receipt.findings:
+        sums |= finding_sums(receipt.findings)
     return {name: value for name, value in sums.items() if value}
 
 
@@ -93,6 +92,7 @@ def outcome_sums(outcome: Outcome) -> dict[str, int]:
     Raises:
         StoreError: a count or an amount is one that no reply can hold.
     """
+    _check_reported(outcome)
     good = answered(outcome)
     sums = {
         f"ended:{outcome.ended}": 1,
@@ -108,7 +108,15 @@ def outcome_sums(outcome: Outcome) -> dict[str, int]:
             sums |= {f"{name}.nano_usd": amount, f"{name}.replies": 1}
         elif good:
             sums[f"{name}.unpriced"] = 1
+    if outcome.findings:
+        sums |= finding_sums(outcome.findings)
     return {name: value for name, value in sums.items() if value}
+
+
+def _check_reported(outcome: Outcome) -> None:
+    told = outcome.reported_usd
+    if told is not None and not abs(told) < MOST_USD:
+        raise StoreError(f"outcome of {outcome.request_id}: reported_usd is {told}, which no request can cost")
 
 
 def tokens_of(outcome: Outcome) -> tuple[int | None, ...]:
@@ -158,7 +166,7 @@ def check_receipt(receipt: Receipt) -> None:
     """Refuse numbers that could not be read back.
 
     Raises:
-        StoreError: a forecast or a time is not finite.
+        StoreError: a forecast or a time is not finite, or a count is absurd.
     """
     belief, cut = receipt.belief, receipt.cut
     numbers = {
@@ -171,6 +179,8 @@ def check_receipt(receipt: Receipt) -> None:
     for name, number in numbers.items():
         if number is not None and not math.isfinite(number):
             raise StoreError(f"receipt of {receipt.request_id}: {name} is {number}; give a finite number, or None")
+    if receipt.pressure is not None:
+        check_pressure(receipt.pressure, receipt.request_id)
 
 
 def answered(outcome: Outcome) -> bool:
@@ -180,12 +190,12 @@ def answered(outcome: Outcome) -> bool:
 
 def totals_of(sums: Sums, *, since: float | None, stored: Stored, unrecorded: int) -> Totals:
     """Lay sums out under their names."""
-    cuts = _words(sums, "cut")
+    cuts = words(sums, "cut")
     return Totals(
         since=since,
         requests=sums.get("requests", 0),
         lineages=sums.get("lineages", 0),
-        operations=_words(sums, "operation"),
+        operations=words(sums, "operation"),
         transformations=_views_of(sums, "pressed"),
         aged=_views_of(sums, "aged"),
         restorations=sums.get("restorations", 0),
@@ -196,38 +206,20 @@ def totals_of(sums: Sums, *, since: float | None, stored: Stored, unrecorded: in
         cuts_declined=tuple(pair for pair in cuts if pair[0] not in APPLIED),
         body_bytes=sums.get("body_bytes", 0),
         sent_bytes=sums.get("sent_bytes", 0),
-        ended=_words(sums, "ended"),
+        ended=words(sums, "ended"),
         edits_noticed=sums.get("edits_noticed", 0),
         usage=UsageTotals(
             sums.get("answered", 0),
             sums.get("unknown", 0),
             *(Bucket(sums.get(f"{name}.tokens", 0), sums.get(f"{name}.replies", 0)) for name in BUCKETS),
         ),
-        money=MoneyTotals(*(_amount_of(sums, name) for name in FIGURES)),
+        money=MoneyTotals(*(amount_of(sums, name) for name in FIGURES)),
+        compactions=compaction_totals(sums),
+        findings=words(sums, "finding"),
         stored=stored,
         unrecorded=unrecorded,
     )
 
 
-def _words(sums: Sums, kind: str) -> tuple[tuple[str, int], ...]:
-    beginning = f"{kind}:"
-    return tuple(
-        (name.removeprefix(beginning), value) for name, value in sorted(sums.items()) if name.startswith(beginning)
-    )
-
-
 def _views_of(sums: Sums, name: str) -> Views:
     return Views(*(sums.get(f"{name}.{row.name}", 0) for row in fields(Views)))
-
-
-def _amount_of(sums: Sums, name: str) -> Amount:
-    return amount(
-        sums.get(f"{name}.nano_usd", 0),
-        replies=sums.get(f"{name}.replies", 0),
-        unpriced=sums.get(f"{name}.unpriced", 0),
-    )
-
-
-def amount(nano_usd: int, *, replies: int, unpriced: int) -> Amount:
-    """Turn a sum of billionths into dollars."""
-    return Amount(nano_usd / NANO, replies, unpriced)

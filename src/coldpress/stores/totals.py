@@ -79,6 +79,7 @@ class Stored:
     standings: Kept = field(default_factory=Kept)
     ledger: Kept = field(default_factory=Kept)
     raw: Kept = field(default_factory=Kept)
+    notes: Kept = field(default_factory=Kept)
     expired: int = 0
 
 
@@ -95,6 +96,55 @@ class Views:
     tokens_before: int = 0
     tokens_after: int = 0
     uncounted: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """Results or messages that `requests` compactions took out, and the tokens that freed, on the provider's scale."""
+
+    requests: int = 0
+    count: int = 0
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionTotals:
+    """Sums of `coldpress.model.records.Pressure`.
+
+    Attributes:
+        requests: whose prompt came up to the trigger; `applied` and `declined` split them by reason.
+        cleared: results that became one line; `summarised` messages that a summary took the place of.
+        summaries: that took messages' place, by who wrote them.
+        dropped_items: of those summaries.
+        refused: summaries that were not taken, by reason. One request may have several.
+        escalations: requests on which it was said that the work should be split.
+        narrowed: requests on which the keep zone was made smaller than the settings ask for.
+        summariser: what summaries cost, those that were refused or came to nothing too, over the requests for which one
+            was written or asked for (`unpriced`: of unknown cost). Not to be added to `MoneyTotals.summariser`, which
+            has it from the outcomes of the same requests.
+    """
+
+    requests: int = 0
+    applied: tuple[tuple[str, int], ...] = ()
+    declined: tuple[tuple[str, int], ...] = ()
+    cleared: Taken = field(default_factory=Taken)
+    summarised: Taken = field(default_factory=Taken)
+    summaries: tuple[tuple[str, int], ...] = ()
+    dropped_items: int = 0
+    refused: tuple[tuple[str, int], ...] = ()
+    escalations: int = 0
+    narrowed: int = 0
+    summariser: Amount = field(default_factory=Amount)
+
+    @property
+    def compactions(self) -> int:
+        """Requests on which something was taken out."""
+        return sum(count for _, count in self.applied)
+
+    def as_object(self) -> dict[str, object]:
+        """Give everything as plain values under names that stay, counts by word as objects."""
+        by_word = {name: dict(getattr(self, name)) for name in ("applied", "declined", "summaries", "refused")}
+        return {**asdict(self), **by_word, "compactions": self.compactions}
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +168,8 @@ class Totals:
         body_bytes: bytes of all request bodies as clients sent them; `sent_bytes` as they went upstream.
         ended: outcomes by how the exchange closed; requests still running are in none.
         edits_noticed: replies that tell that reasoning no longer fits the text before it, see `Outcome.edits_noticed`.
+        compactions: what was done about prompts that came up to the trigger.
+        findings: what watchers noticed on requests and replies, by kind.
         stored: what is held now, in contrast to all the sums.
         unrecorded: ledger rows and raw events this process could not store since it started.
     """
@@ -140,6 +192,8 @@ class Totals:
     edits_noticed: int = 0
     usage: UsageTotals = field(default_factory=UsageTotals)
     money: MoneyTotals = field(default_factory=MoneyTotals)
+    compactions: CompactionTotals = field(default_factory=CompactionTotals)
+    findings: tuple[tuple[str, int], ...] = ()
     stored: Stored = field(default_factory=Stored)
     unrecorded: int = 0
 
@@ -155,5 +209,7 @@ class Totals:
             "cuts_applied": dict(self.cuts_applied),
             "cuts_declined": dict(self.cuts_declined),
             "ended": dict(self.ended),
+            "findings": dict(self.findings),
+            "compactions": self.compactions.as_object(),
         }
         return {**asdict(self), **by_word, "applications": self.applications}

@@ -1,6 +1,7 @@
 """Test agents and gateways without a provider: a strict scripted upstream for both wire formats."""
 
 from coldpress.testing.exchange import Exchange, ReceivedRequest
+from coldpress.testing.progress import said_steps
 from coldpress.testing.provider import Rules
 from coldpress.testing.script import (
     Aside,
@@ -23,6 +24,7 @@ from coldpress.testing.script import (
     task,
 )
 from coldpress.testing.server import closed_port_url
+from coldpress.testing.summariser import summariser
 from coldpress.testing.upstream import StrictUpstream
 
 __all__ = [
@@ -48,5 +50,7 @@ __all__ = [
     "Think",
     "Turn",
     "closed_port_url",
+    "said_steps",
+    "summariser",
     "task",
 ]

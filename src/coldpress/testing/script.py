@@ -176,7 +176,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """Turns in order, chosen by how many tool-calling turns the conversation already holds.
+    """Turns in order, chosen by how many tool-calling turns the conversation already holds, or by `progress`.
 
     So a side request, a retry, a fork and a sub-agent each get the turn that fits *their* conversation.
 
@@ -187,6 +187,8 @@ class Script:
         delivery: how answers travel, unless their turn says otherwise.
         faults: what goes wrong, by `Asked.number`; a retry has the next number and gets through.
         answer: decides instead of all of the above where it does not return `None`.
+        progress: how many of the turns a conversation has had; `None` counts its tool-calling turns. Where messages may
+            be replaced by a summary, `coldpress.testing.said_steps` knows better.
     """
 
     turns: tuple[Turn, ...] = ()
@@ -195,6 +197,7 @@ class Script:
     delivery: Delivery = Delivery()
     faults: Mapping[int, Fault] = field(default_factory=dict)
     answer: Callable[[Asked], Turn | None] | None = None
+    progress: Callable[[Asked], int] | None = None
 
     def choose(self, asked: Asked) -> Turn:
         """Give the answer to a request, with its delivery and fault filled in."""
@@ -206,7 +209,8 @@ class Script:
     def _by_progress(self, asked: Asked) -> Turn:
         if self.turns and not asked.tools:
             return self.side
-        return self.turns[asked.calls_made] if asked.calls_made < len(self.turns) else self.closing
+        done = self.progress(asked) if self.progress is not None else asked.calls_made
+        return self.turns[done] if done < len(self.turns) else self.closing
 
 
 def task(*steps: Part | tuple[Part, ...], thinking: bool = False, done: str = "All done.") -> Script:

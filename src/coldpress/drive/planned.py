@@ -1,0 +1,84 @@
+"""A request that was read and decided on at first sight, and what goes out once aged results were considered too."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from coldpress.drive.aging import Considered, batch_of
+from coldpress.drive.receipts import Sending
+from coldpress.drive.settle import Decided
+from coldpress.engine.belief import Held
+from coldpress.engine.plan import Plan, placed_batch
+from coldpress.engine.session import Session
+from coldpress.model.conversation import Conversation
+from coldpress.model.identity import EditKey
+from coldpress.model.records import Operation
+from coldpress.wire.prefix import Reading
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A request that was read.
+
+    Attributes:
+        reading: the request, and the state of its known prefix.
+        operation: what may be done with it.
+        notes: fixed words for its receipt.
+        held: what the provider is believed to hold, `None` where nobody asked.
+        plan: what stands and what is decided at first sight; `None` where nothing may be.
+        pending, pending_batches: earlier decisions that the store may still be writing, texts and batches.
+        exact_tokens: of a client's own compaction that would be too long as it came; `None` for every other request.
+    """
+
+    reading: Reading[Session]
+    operation: Operation
+    notes: tuple[str, ...]
+    held: Held | None = None
+    plan: Plan | None = None
+    pending: tuple[EditKey, ...] = ()
+    pending_batches: tuple[bytes, ...] = ()
+    exact_tokens: int | None = None
+
+    @property
+    def conversation(self) -> Conversation:
+        """The request."""
+        return self.reading.conversation
+
+
+def decided_on(planned: Planned, considered: Considered | None) -> Decided:
+    """Put the decisions at first sight and those on aged results together."""
+    conversation, plan = planned.conversation, planned.plan
+    assert plan is not None
+    before = planned.reading.extra
+    decided = Decided(
+        conversation,
+        plan,
+        plan.session,
+        pending=planned.pending,
+        pending_batches=planned.pending_batches,
+        known_edits=len(before.first) if before is not None else 0,
+    )
+    if considered is None or not considered.applied:
+        return decided
+    batch, originals = batch_of(conversation, considered)
+    at = {message.chain: index for index, message in enumerate(conversation.messages)}
+    made = placed_batch(conversation, at, batch, len(conversation.messages) - 1)
+    return replace(decided, session=plan.session.with_aged((made,)), batch=batch, aged=made, originals=originals)
+
+
+def with_edits(sending: Sending, decided: Decided, session: Session) -> Sending:
+    """Say which edits go out in this mode of operation, and which of them were decided now."""
+    if sending.operation not in ("press", "drain"):
+        return replace(sending, lines=decided.plan.lines)
+    made = frozenset(decided.made)
+    aged = session.aged[-1].edits if decided.batch and session.aged else ()
+    fresh = (edit for edit in session.first[decided.known_edits :] if edit.standing.key in made)
+    return replace(
+        sending,
+        edits=session.edits,
+        saved=session.saved,
+        rebuild=session.rebuild,
+        fresh=(*fresh, *aged),
+        mark=sending.considered.mark if sending.considered else None,
+        lines=(*decided.plan.lines, *(sending.considered.lines if sending.considered else ())),
+    )

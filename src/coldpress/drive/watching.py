@@ -1,0 +1,122 @@
+"""Remember what the watchers know of conversations, and ask them on every request, compaction and reply."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+import xxhash
+
+from coldpress.drive.memory import MOST_LINEAGES, SMALLEST_PREFIX_TOKENS, Recent
+from coldpress.engine.belief import Held
+from coldpress.engine.session import PlacedRebuild, Session
+from coldpress.engine.watch import NOTHING_WATCHED, Watch, watch
+from coldpress.engine.watch_prefix import HeadWriting, dropped_reads, head_bytes, head_writing, reserialised
+from coldpress.engine.watch_rebuild import drift, kept_texts, lost_signals
+from coldpress.model.conversation import Conversation
+from coldpress.model.records import Finding, Outcome
+from coldpress.model.summary import Summary
+
+MOST_WATCHED: Final = 500
+"""Conversations whose calls are remembered: some 300 bytes a call, and only where something was taken away."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """The head of a lineage's last request: the hash of its bytes, and how it was written."""
+
+    bytes_hash: bytes
+    writing: HeadWriting | None
+
+
+class Watching:
+    """Watches conversations; safe to use from any thread.
+
+    While nothing was taken away from a conversation and its head stays the same to the byte, a request costs no more
+    than hashing that head.
+    """
+
+    def __init__(self) -> None:
+        # By the chain of the last message that was looked at: a fork finds the state of what it shares.
+        self._watched: Recent[bytes, Watch] = Recent(MOST_WATCHED)
+        self._heads: Recent[str, _Head] = Recent(MOST_LINEAGES)
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        """How many conversations' calls are remembered."""
+        with self._lock:
+            return len(self._watched)
+
+    def look(self, name: str, conversation: Conversation, session: Session) -> tuple[Finding, ...]:
+        """Look at a request: at its head, and at the calls in the messages that are new.
+
+        Args:
+            name: of the lineage.
+            conversation: the request.
+            session: the state that holds for it; what is decided on this very request may be in it or not.
+        """
+        found = self._look_at_head(name, conversation)
+        if not session.aged or not conversation.messages:
+            return found
+        state, more = watch(self._state(conversation), conversation, session)
+        with self._lock:
+            self._watched.note(state.chain, state)
+        return found + more
+
+    def rebuilt(
+        self, conversation: Conversation, placed: PlacedRebuild, *, before: Summary | None, notes: Iterable[str] = ()
+    ) -> tuple[Finding, ...]:
+        """Look at a rebuild that was decided on a request, before it is sent.
+
+        Args:
+            conversation: the request.
+            placed: the decision.
+            before: the summary that stood so far, `None` where there was none.
+            notes: texts that are shown elsewhere than in the rebuild itself.
+        """
+        gone, literal = range(placed.first, placed.stop), placed.rebuild.literal
+        lost = lost_signals(conversation, gone, literal)
+        if before is None:
+            return lost
+        return lost + drift(before, placed.rebuild.summary, (*notes, *kept_texts(conversation, gone, literal)))
+
+    def reply(self, outcome: Outcome, held: Held, *, event_before: bool, cut_here: bool) -> tuple[Finding, ...]:
+        """Look at what a reply read.
+
+        Args:
+            outcome: of the request.
+            held: what was believed when the request went out.
+            event_before: something was taken away on an earlier request of the conversation, and stands.
+            cut_here: something was taken away on this very request, which explains a smaller read.
+        """
+        answered = outcome.status is not None and outcome.status < 300
+        if not answered or not event_before or cut_here:
+            return ()
+        return dropped_reads(held, outcome.usage.read, smallest_tokens=SMALLEST_PREFIX_TOKENS)
+
+    def _state(self, conversation: Conversation) -> Watch:
+        """Take what is known of the longest beginning of a conversation; what comes of it takes its place."""
+        with self._lock:
+            for message in reversed(conversation.messages):
+                state = self._watched.pop(message.chain, None)
+                if state is not None:
+                    return state
+        return NOTHING_WATCHED
+
+    def _look_at_head(self, name: str, conversation: Conversation) -> tuple[Finding, ...]:
+        digest = xxhash.xxh3_128()
+        for part in head_bytes(conversation):
+            digest.update(part)
+        named = digest.digest()
+        with self._lock:
+            last = self._heads.get(name)
+        if last is not None and last.bytes_hash == named:
+            return ()
+        now = head_writing(conversation)
+        with self._lock:
+            self._heads.note(name, _Head(named, now))
+        if last is None or last.writing is None or now is None:
+            return ()
+        return reserialised(last.writing, now)

@@ -1,0 +1,145 @@
+"""Say what of a request becomes smaller that a model has seen: first what its budget asks for, then what pays."""
+
+from __future__ import annotations
+
+import functools
+from concurrent.futures import Executor
+from dataclasses import replace
+
+from coldpress.config.settings import Settings
+from coldpress.drive.accounts import Accounts
+from coldpress.drive.aging import Aging, Considered, Question
+from coldpress.drive.compaction import Compaction, Run
+from coldpress.drive.counting import Counting
+from coldpress.drive.exchange import Inbound
+from coldpress.drive.insight import Insight
+from coldpress.drive.receipts import lineage_of
+from coldpress.drive.settle import Settler
+from coldpress.drive.summariser import Summariser
+from coldpress.engine.belief import Held
+from coldpress.engine.session import Session
+from coldpress.model.conversation import Conversation
+from coldpress.model.records import Operation
+from coldpress.stores.base import Store
+
+_SHOWN_TO_SUMMARISERS = ("anthropic-beta", "anthropic-version")
+
+
+class Weighing:
+    """Weighs requests one after the other. Use from one event loop.
+
+    Args:
+        settings: frozen settings.
+        store: for notes.
+        accounts: prices and forecasts.
+        insight: what is known of conversations.
+        settler: what was decided earlier.
+        workers: where a forecast is read in the background.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        store: Store,
+        *,
+        accounts: Accounts,
+        insight: Insight,
+        settler: Settler,
+        workers: Executor,
+    ) -> None:
+        self._accounts = accounts
+        self._insight = insight
+        self._settler = settler
+        self._workers = workers
+        self._counting = Counting()
+        self._aging = Aging(settings, accounts, self._counting)
+        asks_model = settings.summariser.kind != "structural"
+        summariser = Summariser(settings.summariser) if asks_model else None
+        self._compaction = Compaction(settings, store, self._counting, self._aging, summariser=summariser)
+
+    @property
+    def patience_seconds(self) -> float:
+        """How much longer an urgent request may take since a summary is waited for."""
+        return self._compaction.patience_seconds
+
+    async def weigh(
+        self,
+        inbound: Inbound,
+        conversation: Conversation,
+        session: Session,
+        *,
+        held: Held,
+        operation: Operation,
+        run: Run,
+    ) -> Considered | None:
+        """Decide on a request; `None` where there is nothing to decide on.
+
+        Args:
+            inbound: the request as it came.
+            conversation: the request as it was read.
+            session: the state after it, with everything decided at first sight.
+            held: what the provider is believed to hold.
+            operation: only `press` makes edits.
+            run: does work here or beside the event loop.
+        """
+        self._accounts.refresh_forecast(inbound.harness, self._workers)  # it must be there before it is needed
+        if self._is_decided(conversation, session):
+            return None
+        asked = self._question(inbound, conversation, session, held, operation)
+        opening = self._compaction.opening(asked)
+        if opening is not None:
+            return opening
+        budget = self._compaction.budget(asked, inbound.task)
+        pressed = await self._compaction.consider(asked, budget, run) if budget is not None else None
+        if (pressed is not None and pressed.applied) or not self._aging.may_have_aged(session):
+            return pressed
+        look = self._aging.look(asked)
+        aged = await run(functools.partial(self._aging.consider, look), beside=look.is_heavy)
+        if aged is None or pressed is None:
+            return aged or pressed
+        return replace(aged, pressure=pressed.pressure)
+
+    def tokens_too_many(self, inbound: Inbound, conversation: Conversation, held: Held) -> int | None:
+        """Count a client's own compaction as it came; `None` where it fits, or nobody knows the window. Blocking."""
+        asked = self._question(inbound, conversation, Session(), held, "drain")
+        return self._compaction.exact_tokens_too_many(asked, inbound.task)
+
+    def as_it_stands(
+        self, inbound: Inbound, conversation: Conversation, session: Session, *, held: Held, exact_tokens: int
+    ) -> Considered:
+        """Write down that a client's own compaction goes out with what stands, since it would be too long without."""
+        asked = self._question(inbound, conversation, session, held, "drain")
+        return self._compaction.as_it_stands(asked, inbound.task, exact_tokens)
+
+    def remember(self, name: str, considered: Considered, *, now: float) -> None:
+        """Keep what a summary that went out says for good; blocking."""
+        self._compaction.remember(name, considered, now=now)
+
+    async def close(self) -> None:
+        """Give up what is being written in the background."""
+        await self._compaction.close()
+
+    def _question(
+        self, inbound: Inbound, conversation: Conversation, session: Session, held: Held, operation: Operation
+    ) -> Question:
+        headers = ((name, inbound.headers[name]) for name in _SHOWN_TO_SUMMARISERS if name in inbound.headers)
+        return Question(
+            name=lineage_of(conversation),
+            conversation=conversation,
+            session=session,
+            provider=inbound.provider,
+            harness=inbound.harness,
+            lineage=self._insight.lineage(conversation),
+            held=held,
+            at=inbound.received_at,
+            operation=operation,
+            headers=tuple(headers),
+        )
+
+    def _is_decided(self, conversation: Conversation, session: Session) -> bool:
+        """Whether this very request was decided on before: the first decision on it holds, whatever came of it."""
+        last = len(conversation.messages) - 1
+        stands = bool(session.aged) and session.aged[-1].at == last
+        # Sent before without a batch, it may have gone on since, and all that follows it goes by what was sent.
+        again = conversation.known == len(conversation.messages) or self._insight.was_sent(conversation)
+        return stands or again or self._settler.sent_exact(conversation.messages[last].chain)

@@ -1,0 +1,1 @@
+"""Condense messages of a conversation into a checked, rendered summary, with a model or without one."""

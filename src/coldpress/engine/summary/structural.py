@@ -1,0 +1,241 @@
+"""Fill a summary from calls, results and prose by rules alone, without a model; every item is a quotation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from coldpress.engine.catalogue import Kind
+from coldpress.engine.summary import prose
+from coldpress.engine.summary.bound import MOST_BYTES, MOST_ITEMS, Bounded, Candidate, fitted
+from coldpress.engine.summary.commands import Failure, error_lines, first_line, standing_failures
+from coldpress.engine.summary.events import Event, Ran, Said, events, without_injected
+from coldpress.engine.summary.identifiers import load_bearing
+from coldpress.engine.summary.made import made
+from coldpress.engine.summary.plans import plan
+from coldpress.engine.transcript import literal_text
+from coldpress.model.conversation import Conversation, Text
+from coldpress.model.summary import Item, Section
+
+MAX_GOALS: Final = 4
+MAX_SCANNED_CHARS: Final = 40_000
+"""How much of one result is searched for prohibitions and limits: its head; policies and reports are shorter."""
+
+MAX_TYPED_CHARS: Final = 2_000
+"""A longer text of a user was pasted, or put there by a harness: it is no list of the user's own constraints."""
+
+_MANY_BINDING: Final = 4
+_FORBIDDING: Final = 7
+"""What a prohibition weighs; so does a limit with an amount."""
+
+_MIN_UNENDED_CHARS: Final = 60
+_EMPHASIS: Final = "*_`'\")"
+_SPEAKS: Final[frozenset[Kind]] = frozenset({"mcp", "unknown", "memory", "subagent", "plan", "shell"})
+"""Kinds whose results may tell an agent what it must not do; a source does only where it is a document."""
+
+_LOOKS: Final[frozenset[Kind]] = frozenset({"source", "search", "listing"})
+"""Kinds of calls that only look: that one of them found nothing is soon seen again."""
+
+_RULES: Final = re.compile(
+    r"(?:^|/)[^/]*(?:AGENTS|CLAUDE|CONTRIBUTING|README|POLICY|RULES|GUIDELINES)[^/]*$|\.mdc$", re.IGNORECASE
+)
+_MANUAL: Final = re.compile(r"\.(?:md|mdx|rst|txt|adoc)$", re.IGNORECASE)
+"""Documents: those that set rules for an agent, and others, of which only prohibitions count."""
+
+_NUMBERED: Final = re.compile(r"^ *\d+(?:→|\t|\|)", re.MULTILINE)
+_CODE_LIKE: Final = re.compile(r"[{};=]\s*$|^\s*(?://|/\*|\*|#!|def |class |func |import |return )|\w\(.*\)\s*[:{;]?$")
+_WORTH: Final = re.compile(
+    r"never|must|n['’]t|not |only|always|most|limit|cap|budget|than|ensure|sure|deadline|quota|required|mandatory|"
+    r"forbidden|prohibited|circumstances|without|at least|maximum|read-only|off.limits",
+    re.IGNORECASE,
+)
+"""Without one of these a sentence binds nobody: cheaper to look for than what really counts."""
+
+
+def build(
+    conversation: Conversation,
+    start: int,
+    stop: int,
+    *,
+    task_stop: int,
+    most_items: int = MOST_ITEMS,
+    most_bytes: int = MOST_BYTES,
+) -> Bounded:
+    """Summarise messages `start` to `stop` - 1 (indices from 0) without a model.
+
+    Every item is made of pieces of the message it cites, exact to the byte, so that it passes
+    `coldpress.engine.summary.check`. Nothing is rephrased: a sentence that says "probably" still does.
+
+    Args:
+        conversation: as the client sent it.
+        start: index of the first message that goes.
+        stop: index behind the last one.
+        task_stop: messages before it state the task; they stay in the conversation, so little of them is repeated.
+        most_items: of one section.
+        most_bytes: UTF-8 bytes of all items together.
+    """
+    happened = tuple(events(conversation, start, stop))
+    given_back = tuple(made(happened))
+    candidates = (
+        *_goal(conversation, task_stop),
+        *_said(happened, known="\n".join(candidate.item.text for candidate in given_back)),
+        *_told(happened),
+        *plan(happened),
+        *given_back,
+        *_failed(standing_failures(happened)),
+        *_questions(conversation, happened, stop),
+    )
+    return fitted(candidates, most_items=most_items, most_bytes=most_bytes)
+
+
+def _goal(conversation: Conversation, task_stop: int) -> Iterator[Candidate]:
+    """Quote the first sentence of the task and those that say when it is reached."""
+    found: list[Item] = []
+    for index, message in enumerate(conversation.messages[:task_stop]):
+        if message.role == "user":
+            for block in message.blocks:
+                if isinstance(block, Text):
+                    said = without_injected(literal_text(conversation, block.literal))
+                    found += [_quote(s, index + 1, prose.CRITERIA.search(s)) for s in prose.sentences(said)]
+    first = [item for item in found if item.text]
+    wanted = [item for item in first if prose.CRITERIA.search(item.text)]
+    for item in tuple(dict.fromkeys((*first[:1], *wanted)))[:MAX_GOALS]:
+        yield Candidate("goal", item, 4)
+
+
+def _said(happened: Sequence[Event], *, known: str) -> Iterator[Candidate]:
+    """Take constraints, decisions and names from what users and the assistant said; `known` are names told already."""
+    for event in happened:
+        if isinstance(event, Said):
+            found = tuple(prose.sentences(event.text))
+            binding = 0
+            for place, sentence in enumerate(found):
+                for candidate in _sentence(event, sentence, known, at_an_end=place in (0, len(found) - 1)):
+                    binding += candidate.section == "constraints"
+                    # Thinking aloud is full of "must": its later sentences go last, so that they crowd out nothing.
+                    crowds = (
+                        candidate.section == "constraints" and event.role == "assistant" and binding > _MANY_BINDING
+                    )
+                    yield candidate._replace(weight=1) if crowds else candidate
+
+
+def _sentence(event: Said, sentence: str, known: str, *, at_an_end: bool) -> Iterator[Candidate]:
+    if sentence.rstrip(_EMPHASIS).endswith(("?", ":")):
+        return
+    binding = _binding(sentence)
+    if binding is not None:
+        match, weight = binding
+        if event.role == "user":
+            # What a user says is kept to the letter elsewhere: here it only goes first of what is left.
+            weight = 0 if len(event.text) > MAX_TYPED_CHARS else weight - 1
+        label = f"{event.role}: "
+        if weight:
+            yield from _candidate("constraints", sentence, event.number, weight, needle=match, label=label)
+        return
+    if event.role != "assistant" or prose.NARRATES.match(sentence):
+        return
+    is_heading = len(sentence) < _MIN_UNENDED_CHARS and sentence.rstrip(_EMPHASIS)[-1:].isalnum()
+    reason = prose.DECIDES.search(sentence)
+    if reason is not None and not is_heading:
+        yield from _candidate("decisions", sentence, event.number, 4 if at_an_end else 3, needle=reason)
+    elif any(name not in known for name in load_bearing(sentence)):
+        yield from _candidate("artifacts", sentence, event.number, 6)
+    elif at_an_end and not is_heading and len(sentence) > 40:
+        yield from _candidate("decisions", sentence, event.number, 1)
+
+
+def _binding(sentence: str) -> tuple[re.Match[str], int] | None:
+    """Find what makes a sentence a constraint, with its weight; an amount makes it weigh more."""
+    if not _WORTH.search(sentence):
+        return None
+    for pattern, weight in ((prose.FORBIDS, _FORBIDDING), (prose.LIMITS, 5), (prose.REQUIRES, 4)):
+        match = pattern.search(sentence)
+        if match is not None:
+            return match, weight + 2 * bool(load_bearing(sentence))
+    return None
+
+
+def _told(happened: Sequence[Event]) -> Iterator[Candidate]:
+    """Take prohibitions and limits from results that speak in prose: documents, reports, answers of tools."""
+    for event in happened:
+        if isinstance(event, Ran) and not event.failed and _speaks(event):
+            text = event.text[:MAX_SCANNED_CHARS]
+            lines = text.split("\n") if _NUMBERED.match(text) or event.classified.kind == "shell" else None
+            for sentence in _prose_of(text, lines):
+                binding = None if _CODE_LIKE.search(sentence) else _binding(sentence)
+                if binding is not None and (binding[1] >= _FORBIDDING or not _is_manual(event)):
+                    match, weight = binding
+                    label = f"result of {event.tool}: "
+                    yield from _candidate("constraints", sentence, event.number, weight - 1, needle=match, label=label)
+
+
+def _prose_of(text: str, lines: Sequence[str] | None) -> Iterator[str]:
+    if lines is None:
+        yield from prose.sentences(text)
+        return
+    for line in lines:
+        if _WORTH.search(line):
+            yield from prose.sentences(_NUMBERED.sub("", line))
+
+
+def _speaks(run: Ran) -> bool:
+    if run.classified.kind == "source":
+        target = run.classified.target or ""
+        return _RULES.search(target) is not None or _MANUAL.search(target) is not None
+    return run.classified.kind in _SPEAKS
+
+
+def _is_manual(run: Ran) -> bool:
+    return run.classified.kind == "source" and _RULES.search(run.classified.target or "") is None
+
+
+def _failed(failures: Iterable[Failure]) -> Iterator[Candidate]:
+    """Tell of a failing check as a failure, of another failed call that was left behind as ruled out."""
+    for failure in failures:
+        run = failure.run
+        call, lines = first_line(run), error_lines(run)
+        if not call or not lines:
+            continue
+        section: Section = "failures" if failure.checks or not failure.went_on else "ruled_out"
+        label = "" if run.classified.command is not None else f"{run.tool} with "
+        item = Item("\n".join((f"{label}{call}", *lines)), run.number, tuple(dict.fromkeys((call, *lines))))
+        yield Candidate(section, item, 6 if section == "failures" else 1 if run.classified.kind in _LOOKS else 3)
+
+
+def _questions(conversation: Conversation, happened: Sequence[Event], stop: int) -> Iterator[Candidate]:
+    """Give the questions that end the assistant's last text, where no user has spoken since."""
+    said = [event for event in happened if isinstance(event, Said)]
+    if not said or said[-1].role != "assistant" or _user_speaks(conversation, stop):
+        return
+    for sentence in prose.sentences(said[-1].text):
+        if sentence.endswith("?"):
+            yield from _candidate("questions", sentence, said[-1].number, 4)
+
+
+def _user_speaks(conversation: Conversation, start: int) -> bool:
+    return any(
+        message.role == "user"
+        and any(
+            isinstance(block, Text) and without_injected(literal_text(conversation, block.literal)).strip()
+            for block in message.blocks
+        )
+        for message in conversation.messages[start:]
+    )
+
+
+def _candidate(
+    section: Section, sentence: str, number: int, weight: int, *, needle: re.Match[str] | None = None, label: str = ""
+) -> Iterator[Candidate]:
+    item = _quote(sentence, number, needle, label=label)
+    if item.text:
+        yield Candidate(section, item, weight)
+
+
+def _quote(sentence: str, number: int, needle: re.Match[str] | None = None, *, label: str = "") -> Item:
+    """Make an item of a sentence; one of which only a piece is left says so."""
+    piece = prose.within(sentence, needle)
+    if not piece:
+        return Item("", number)
+    rest = "" if piece == sentence else " …"
+    return Item(f"{label}{piece}{rest}", number, (piece,))

@@ -1,0 +1,162 @@
+"""Say which messages stay whatever happens, which may go under pressure, and which words must outlive them.
+
+The head up to the task stays, and so do the last turns. Cuts fall only between turns: a turn is a reply of the model
+with everything up to the next one, so a call and its results are always on the same side.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from coldpress.engine.client_summaries import client_summary
+from coldpress.engine.pairs import Turn, late_calls, turns
+from coldpress.engine.session import Session
+from coldpress.model.conversation import Conversation, Text
+
+INJECTED: Final = (
+    "system-reminder",  # Claude Code, OpenCode
+    "environment_details",  # Cline, Roo
+    "environment_context",  # Codex
+    "task-notification",  # Claude Code: a background command's output
+    "local-command-stdout",  # Claude Code: what a command of its own prints
+    "local-command-caveat",
+    "ide_opened_file",  # Claude Code in an editor
+    "ide_selection",
+    "reminderInstructions",  # Copilot in VS Code
+    "editorContext",
+    "returncode",  # mini-swe-agent: the result of an action, which this agent sends as a user's text
+    "output",
+)
+"""Elements in which harnesses put what no person wrote. A text made of nothing else is not the user's."""
+
+_ELEMENTS: Final = re.compile(rf"\s*(?:<({'|'.join(map(re.escape, INJECTED))})(?:\s[^<>]*)?>[\s\S]*?</\1>\s*)+\Z")
+_OBSERVATION: Final = "OBSERVATION:"
+"""SWE-agent's word in front of the result of an action, which it too sends as a user's text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Zones:
+    """What is kept of a conversation's messages.
+
+    Attributes:
+        anchor: index of the last message that stays in front: the task, with a client's own summary where there is
+            one. -1 where the first message is a reply.
+        tail: index of the first message that stays at the end; it begins a reply, or is a text of the user (or the
+            system) in front of one. As many as there are messages where there is no reply yet.
+    """
+
+    anchor: int
+    tail: int
+
+
+def zones(conversation: Conversation, session: Session, *, keep_turns: int) -> Zones:
+    """Find what stays.
+
+    Every result from `tail` on has its call there too, and every call in front of it its results. So that this holds
+    where a result comes out of turn, more than `keep_turns` may be kept.
+
+    Args:
+        conversation: the request.
+        session: the state after it.
+        keep_turns: replies at the end that stay, each with what follows it; 1 or more. A reply that the client began
+            and left for the model to finish is not counted and stays.
+    """
+    messages, replies = conversation.messages, session.replies
+    if not replies:
+        return Zones(len(messages) - 1, len(messages))
+    anchor = _anchor(conversation, replies)
+    is_unfinished = messages[-1].role == "assistant"
+    kept = min(keep_turns + is_unfinished, len(replies))
+    tail = replies[-kept]
+    while (call := min(late_calls(conversation, tail, len(messages)), default=tail)) < tail:
+        tail = replies[bisect_right(replies, call) - 1]
+    while tail - 1 > anchor and _is_plain_text(conversation, tail - 1):
+        tail -= 1
+    return Zones(anchor, max(tail, anchor + 1))
+
+
+def evictable(conversation: Conversation, found: Zones, *, floor: int) -> tuple[int, int] | None:
+    """Give the messages that may go, `(start, stop)` half-open; `None` where none may.
+
+    They begin a reply and end in front of one, or of a user's text before it. Turns whose calls and results do not pair
+    beyond doubt are left where they are: the most bytes between two of them, or between one and a kept zone, may go
+    (of equals the later ones).
+
+    Args:
+        conversation: the request.
+        found: its keep zones.
+        floor: index of the first message that may be edited without losing reasoning that is bound to it, as
+            `coldpress.engine.binding.editable_from` gives it; where it is behind the anchor's end, nothing may go.
+    """
+    start = found.anchor + 1
+    if floor > start or start >= found.tail:
+        return None
+    best: tuple[int, int, int] | None = None
+    for begin, end in _clean_runs(turns(conversation, _replies(conversation, start, found.tail), start, found.tail)):
+        size = conversation.messages[end - 1].span.end - conversation.messages[begin].span.start
+        if best is None or size >= best[0]:
+            best = (size, begin, end)
+    return None if best is None else best[1:]
+
+
+def kept_texts(conversation: Conversation, start: int, stop: int) -> tuple[tuple[int, int], ...]:
+    """List the words of users and of the system in a range as (message, block), in order.
+
+    They are the task and its criteria, so they must be shown word for word where the messages around them go. Left out
+    are blank texts and texts that consist of elements in which harnesses put what no person wrote (`INJECTED`), or that
+    SWE-agent marks as an observation: what a text is made of decides, not where it stands. A text that cannot be
+    decoded is listed.
+    """
+    return tuple(
+        (index, place)
+        for index in range(start, stop)
+        if conversation.messages[index].role in ("user", "system")
+        for place, block in enumerate(conversation.messages[index].blocks)
+        if isinstance(block, Text) and _is_prose(conversation, block)
+    )
+
+
+def _anchor(conversation: Conversation, replies: Sequence[int]) -> int:
+    """Index of the message in front of the first reply behind the task and a client's own summary."""
+    behind = bisect_right(replies, client_summary(conversation))
+    return replies[behind] - 1 if behind < len(replies) else len(conversation.messages) - 1
+
+
+def _replies(conversation: Conversation, start: int, stop: int) -> tuple[int, ...]:
+    messages = conversation.messages
+    return tuple(
+        index
+        for index in range(start, stop)
+        if messages[index].role == "assistant" and (index == 0 or messages[index - 1].role != "assistant")
+    )
+
+
+def _clean_runs(found: Sequence[Turn]) -> list[tuple[int, int]]:
+    """Join neighbouring turns that are beyond doubt, as half-open ranges of messages."""
+    runs: list[tuple[int, int]] = []
+    joined = False
+    for turn in found:
+        if turn.doubtful:
+            joined = False
+        elif joined:
+            runs[-1] = (runs[-1][0], turn.stop)
+        else:
+            runs.append((turn.start, turn.stop))
+            joined = True
+    return runs
+
+
+def _is_plain_text(conversation: Conversation, index: int) -> bool:
+    blocks = conversation.messages[index].blocks
+    return all(isinstance(block, Text) for block in blocks) and bool(kept_texts(conversation, index, index + 1))
+
+
+def _is_prose(conversation: Conversation, block: Text) -> bool:
+    if not block.literal.readable:
+        return True
+    text = conversation.text(block.literal)
+    return bool(text.strip()) and not text.lstrip().startswith(_OBSERVATION) and _ELEMENTS.match(text) is None
