@@ -11,11 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from stores.conftest import Open
-from stores.samples import DAY, NOON, Clock, noise
+from stores.samples import DAY, NOON, Clock, noise, receipt
 from stores.test_sqlite import TESTS, damage, start
 
 from coldpress.model.errors import StoreError
-from coldpress.model.notes import Note, NoteScope
+from coldpress.model.notes import Note, NoteScope, scope_of_lineage
 from coldpress.stores.base import MIB, Bounds, Store
 from coldpress.stores.memory import MemoryStore
 from coldpress.stores.sqlite import SqliteStore
@@ -92,6 +92,21 @@ def test_no_sweep_takes_a_note(open_store: Open, clock: Clock) -> None:
     assert store.notes(OURS) == (note("plan.md"),)
 
 
+def test_what_summaries_noted_of_a_conversation_goes_with_the_last_of_its_entries(
+    open_store: Open, clock: Clock
+) -> None:
+    store = open_store(bounds=Bounds(ledger_days=1))
+    said = (Note("by-agent.md", "text", "agent"), Note("by-user.md", "text", "user"))
+    for lineage, at in (("old", NOON), ("new", NOON + 10 * DAY)):
+        for one in (*said, Note("summary.md", "text", "summary")):
+            store.put_note(scope_of_lineage(lineage), one, now=at)
+        store.put((), (), receipt(f"of {lineage}", at=at, lineage=lineage)).result()
+    clock.now = NOON + 10 * DAY
+    store.sweep(clock.now)
+    assert store.notes(scope_of_lineage("old")) == said
+    assert len(store.notes(scope_of_lineage("new"))) == 3
+
+
 @pytest.mark.parametrize("one", [note("\ud800"), note("a.md", "\ud800")], ids=["path", "text"])
 def test_a_note_that_is_not_unicode_is_refused(store: Store, one: Note) -> None:
     with pytest.raises(StoreError, match="lone surrogate"):
@@ -166,7 +181,7 @@ CHILD = """
 import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
-from coldpress.model.notes import Note, NoteScope
+from coldpress.model.notes import Note, NoteScope, scope_of_lineage
 from coldpress.stores.sqlite import SqliteStore
 store = SqliteStore(Path(sys.argv[1]))
 for n in range(10_000):
@@ -196,7 +211,7 @@ RIVAL = """
 import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
-from coldpress.model.notes import Note, NoteScope
+from coldpress.model.notes import Note, NoteScope, scope_of_lineage
 from coldpress.stores.sqlite import SqliteStore
 me = sys.argv[3]
 print("ready", flush=True)

@@ -27,7 +27,7 @@ from coldpress.engine.notes import facts, remembered
 from coldpress.engine.rebuild import Writing, write
 from coldpress.engine.session import Session
 from coldpress.measure.windows import window_tokens
-from coldpress.model.notes import Note, NoteScope
+from coldpress.model.notes import Note, scope_of_lineage
 from coldpress.model.records import Cut, Pressure
 from coldpress.stores.base import Store
 
@@ -104,9 +104,9 @@ class Compaction:
         return self._settings.budgets.budget(model=model, harness=harness, task=task, nominal_tokens=nominal)
 
     def exact_tokens_too_many(self, asked: Question, task: str | None) -> int | None:
-        """Count a request as the client wrote it, `None` where that is less than urgent or no window is known; blocking.
+        """Count a request as the client wrote it; `None` where that is less than urgent, or no window is known.
 
-        The room above the urgent share is for an estimate that is too low, and for the answer.
+        Blocking. The room above the urgent share is for an estimate that is too low, and for the answer.
         """
         budget = self._budget_of(asked.conversation.head.model, asked.provider, asked.harness, task)
         if budget is None or len(asked.conversation.body) < FEWEST_BYTES_PER_TOKEN * budget.urgent_tokens:
@@ -116,11 +116,14 @@ class Compaction:
         return tokens if tokens >= budget.urgent_tokens else None
 
     def as_it_stands(self, asked: Question, task: str | None, exact_tokens: int) -> Considered:
-        """Write down that a client compacts its own conversation, of which what stands is sent and nothing else goes."""
+        """Write down that a client compacts its own conversation, which is sent with what stands and no more."""
         budget = self._budget_of(asked.conversation.head.model, asked.provider, asked.harness, task)
         layout = self._counting.layout(asked.name, asked.conversation, asked.session)
         ends = ends_of(layout, asked.conversation, asked.lineage, asked.held)
-        pressure = budget and Pressure(
+        considered = Considered(Weighed((), Cut("nothing_aged")), ends, round(layout.sums[-1]))
+        if budget is None:
+            return considered
+        pressure = Pressure(
             reason="client_compacts",
             window_tokens=budget.window_tokens,
             trigger_tokens=budget.trigger_tokens,
@@ -128,7 +131,7 @@ class Compaction:
             before_tokens=exact_tokens,
             after_tokens=ends[-1],
         )
-        return Considered(Weighed((), Cut("nothing_aged")), ends, round(layout.sums[-1]), pressure=pressure)
+        return replace(considered, pressure=pressure)
 
     def opening(self, asked: Question) -> Considered | None:
         """Show the project's notes behind the task of a conversation that begins; blocking, `None` where none are.
@@ -180,7 +183,7 @@ class Compaction:
         written = considered.written
         if written is None or written.rebuild.summary is None:
             return
-        scope = NoteScope(f"lineage:{name}")
+        scope = scope_of_lineage(name)
         kept = remembered(self._store.notes(scope), facts(written.rebuild.summary), limits=self._settings.notes.limits)
         for note in kept.changed:
             self._store.put_note(scope, note, now=now)
@@ -191,7 +194,7 @@ class Compaction:
             return ()
         project = self._settings.notes.project_scope
         shared = self._store.notes(project) if project is not None else ()
-        return (*shared, *self._store.notes(NoteScope(f"lineage:{name}")))
+        return (*shared, *self._store.notes(scope_of_lineage(name)))
 
     async def _order(self, models: ModelDigests, asked: Question, shrunk: Shrunk, notes: tuple[Note, ...]) -> None:
         wanted = shrunk.wants

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -297,7 +297,7 @@ class Shrinker:
                 summarised=digest.stop - digest.start,
                 summarised_tokens=max(0, freed - attempt.masked_tokens),
                 generation=written.rebuild.generation,
-                summary=written.block,
+                summary=written.rebuild.block,
                 summariser=digest.summariser,
                 summariser_usd=digest.usd,
                 dropped=digest.dropped,

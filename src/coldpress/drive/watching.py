@@ -41,6 +41,8 @@ class Watching:
     def __init__(self) -> None:
         # By the chain of the last message that was looked at: a fork finds the state of what it shares.
         self._watched: Recent[bytes, Watch] = Recent(MOST_WATCHED)
+        # Of each lineage, what many requests may continue from: looking at a long conversation anew takes long.
+        self._stems: Recent[str, Watch] = Recent(MOST_WATCHED)
         self._heads: Recent[str, _Head] = Recent(MOST_LINEAGES)
         self._lock = threading.Lock()
 
@@ -60,9 +62,12 @@ class Watching:
         found = self._look_at_head(name, conversation)
         if not session.aged or not conversation.messages:
             return found
-        state, more = watch(self._state(conversation), conversation, session)
+        before = self._state(name, conversation)
+        state, more = watch(before, conversation, session)
         with self._lock:
             self._watched.note(state.chain, state)
+            if (before is NOTHING_WATCHED or before.is_shared) and before.messages < conversation.known:
+                self._stems.note(name, state.upto(conversation, conversation.known))
         return found + more
 
     def rebuilt(
@@ -96,14 +101,18 @@ class Watching:
             return ()
         return dropped_reads(held, outcome.usage.read, smallest_tokens=SMALLEST_PREFIX_TOKENS)
 
-    def _state(self, conversation: Conversation) -> Watch:
-        """Take what is known of the longest beginning of a conversation; what comes of it takes its place."""
+    def _state(self, name: str, conversation: Conversation) -> Watch:
+        """Take what is known of the longest beginning of a conversation; what comes of it takes its place.
+
+        Where that was taken by another request, which continued otherwise, there may be one to share.
+        """
         with self._lock:
             for message in reversed(conversation.messages):
                 state = self._watched.pop(message.chain, None)
                 if state is not None:
                     return state
-        return NOTHING_WATCHED
+            stem = self._stems.get(name)
+        return stem if stem is not None and stem.holds(conversation) else NOTHING_WATCHED
 
     def _look_at_head(self, name: str, conversation: Conversation) -> tuple[Finding, ...]:
         digest = xxhash.xxh3_128()

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Final
 
 from coldpress.model.errors import ConfigError
-from coldpress.model.notes import Note, NoteScope, NoteSource
+from coldpress.model.notes import Note, NoteScope, NoteSource, scope_of_lineage
 from coldpress.model.summary import Item, Section, Summary
 
 KIB: Final = 1024
@@ -91,7 +91,7 @@ def lineage_scope(lineage: str) -> NoteScope:
     """
     if not _LINEAGE.fullmatch(lineage) or len(lineage) > MOST_NAME_BYTES:
         raise ConfigError(f"lineage {lineage!r} is none; coldpress ledger conversations names them")
-    return NoteScope(f"lineage:{lineage}")
+    return scope_of_lineage(lineage)
 
 
 def project_problem(name: str) -> str | None:

@@ -28,6 +28,13 @@ _MARK_FIELD: Final = _MARK_KEY + rb"\s*:\s*(\{[^{}]*\})"
 _MARK: Final = re.compile(rb",\s*" + _MARK_FIELD + rb"|" + _MARK_FIELD + rb"\s*,")
 """A cache mark with the comma that goes with it; text holds the word with escaped quotes."""
 
+_STRING: Final = rb'"[^"\\]*(?:\\.[^"\\]*)*"'
+_FIRST: Final = re.compile(
+    rb'\{"role":(' + _STRING + rb'),"content":(?:(' + _STRING + rb')|(\[(?:[^"\]]|' + _STRING + rb')*)\])\}', re.DOTALL
+)
+"""The first message as `_prose` writes it, with its role and its text or its blocks. A JSON decoder would refuse lone
+surrogates, which a client's words may hold."""
+
 
 @dataclass(frozen=True, slots=True)
 class Writing:
@@ -61,7 +68,6 @@ class Written:
     Attributes:
         start: index of the first message that goes.
         rebuild: to be stored and placed.
-        block: SHA-256 of the text of notes and summary.
         originals: SHA-256 and JSON text of every message that goes, and of that text.
         restores: decisions that give results behind them back exact, since what they repeat is not sent any more.
         restored: SHA-256 and text of what these restore.
@@ -69,7 +75,6 @@ class Written:
 
     start: int
     rebuild: Rebuild
-    block: str
     originals: tuple[tuple[str, str], ...]
     restores: tuple[Standing, ...] = ()
     restored: tuple[tuple[str, str], ...] = ()
@@ -87,6 +92,7 @@ def write(conversation: Conversation, session: Session, writing: Writing) -> Wri
     gone = messages[writing.start : writing.stop]
     originals = tuple((original_sha(text), text) for text in (_json(conversation, message) for message in gone))
     literal = ",".join((_prose(conversation, writing), *_carried(conversation, writing.carried)))
+    block = original_sha(writing.block)
     restores, restored = _restores(conversation, session, writing.start, writing.stop)
     rebuild = Rebuild(
         anchor=messages[writing.start - 1].chain,
@@ -98,9 +104,9 @@ def write(conversation: Conversation, session: Session, writing: Writing) -> Wri
         covered_tokens=writing.covered_tokens,
         literal_tokens=estimate(literal),
         summariser=writing.summariser,
+        block=block,
     )
-    block = original_sha(writing.block)
-    return Written(writing.start, rebuild, block, (*originals, (block, writing.block)), restores, restored)
+    return Written(writing.start, rebuild, (*originals, (block, writing.block)), restores, restored)
 
 
 def placed_rebuild(conversation: Conversation, at: Mapping[bytes, int], rebuild: Rebuild) -> PlacedRebuild | None:
@@ -130,17 +136,13 @@ def marked(literal: bytes, mark: bytes) -> bytes:
         literal: JSON text of messages, joined by commas.
         mark: JSON text of a `cache_control` value.
     """
-    first = len(memoryview(msgspec.json.decode(b"[" + literal + b"]", type=list[msgspec.Raw])[0]))
-    message, rest = literal[:first], literal[first:]
-    if message.endswith(b"}]}"):
-        return message[:-3] + b',"cache_control":' + mark + b"}]}" + rest
-    text = msgspec.json.decode(message, type=_Plain).content
-    block = b'{"type":"text","text":' + msgspec.json.encode(text) + b',"cache_control":' + mark + b"}"
-    return b'{"role":"user","content":[' + block + b"]}" + rest
-
-
-class _Plain(msgspec.Struct):
-    content: str
+    first = _FIRST.match(literal)
+    if first is None:  # `write` wrote it, so it matches; should it not, it is valid as it stands
+        return literal
+    role, text, blocks = first.groups()
+    ending = b',"cache_control":' + mark + b"}]"
+    content = blocks[:-1] + ending if blocks else b'[{"type":"text","text":' + text + ending
+    return b'{"role":' + role + b',"content":' + content + b"}" + literal[first.end() :]
 
 
 def _prose(conversation: Conversation, writing: Writing) -> str:

@@ -7,6 +7,7 @@ matters: a call that is made again while that is still shown is a poll, and no l
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -75,18 +76,40 @@ class Watch:
         chain: `Message.chain` of the last of them.
         made: the calls in them, in order.
         changes: the changes in them, in order.
+        is_shared: the conversation it was taken of has gone on from there, so that the messages behind it may have been
+            looked at on an earlier request.
     """
 
     messages: int = 0
     chain: bytes = b""
     made: tuple[Made, ...] = ()
     changes: tuple[Change, ...] = ()
+    is_shared: bool = False
 
     def holds(self, conversation: Conversation) -> bool:
         """Whether it is about the beginning of this conversation."""
         if not 0 < self.messages <= len(conversation.messages):
             return False
         return conversation.messages[self.messages - 1].chain == self.chain
+
+    def upto(self, conversation: Conversation, messages: int) -> Watch:
+        """Give what was known after the first `messages` messages, one at least, for others that continue from there.
+
+        Args:
+            conversation: the one that this is about.
+            messages: no more than `self.messages`.
+        """
+        made = self.made[: bisect_left(self.made, messages, key=_answered_in)]
+        changes = self.changes[: bisect_left(self.changes, messages, key=_changed_in)]
+        return Watch(messages, conversation.messages[messages - 1].chain, made, changes, is_shared=True)
+
+
+def _answered_in(made: Made) -> int:
+    return made.message
+
+
+def _changed_in(change: Change) -> int:
+    return change.message
 
 
 NOTHING_WATCHED = Watch()
@@ -96,15 +119,17 @@ def watch(state: Watch, conversation: Conversation, session: Session) -> tuple[W
     """Look at the calls in the messages that are new.
 
     Args:
-        state: after an earlier request of the conversation. One of another conversation is not used; then the messages
-            from the last reply on count as new.
+        state: after an earlier request of the conversation. One of another conversation is not used; then, and where
+            it is shared, the messages from the last reply on count as new.
         conversation: the request.
         session: its batches say which results became one line, which messages are not sent, and since when.
     """
     if not session.aged or not conversation.messages:
         return state, ()
     known = state if state.holds(conversation) else NOTHING_WATCHED
-    new_from = known.messages or (session.replies[-1] if session.replies else len(conversation.messages))
+    new_from = known.messages
+    if not new_from or known.is_shared:
+        new_from = session.replies[-1] if session.replies else len(conversation.messages)
     looking = _Looking(conversation, session.aged, Gone.of(session), list(known.made), list(known.changes))
     findings = list[Finding]()
     for message in range(known.messages, len(conversation.messages)):

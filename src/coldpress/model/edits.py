@@ -48,6 +48,7 @@ class Rebuild:
         covered_tokens: of those messages as the client wrote them, `literal_tokens` of what stands in their place, on
             the scale of `coldpress.measure.tokens`.
         summariser: who wrote the summary: `structural`, a model's name, or empty.
+        block: SHA-256 (hexadecimal) of the text of notes and summary that the model reads: stored as an original.
     """
 
     anchor: bytes
@@ -59,6 +60,7 @@ class Rebuild:
     covered_tokens: int = 0
     literal_tokens: int = 0
     summariser: str = ""
+    block: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,11 +123,11 @@ PressureReason = Literal[
     "summarised",  # applied: messages were summarised, after masks or without
     "masked_short",  # applied: masks went out and the target is not reached; nothing more could be done
     "summary_awaited",  # a summary is being written; nothing goes before it is there
-    "no_gain",  # what could be done would not make the prompt smaller
+    "no_gain",  # what could be done frees too little to break the cache for, or makes the prompt larger
     "nothing_to_take",  # everything stands in the keep zones or is exact
     "binding_model",  # reasoning that is bound to the text before it stands behind everything that could go
     "no_raw_log",  # the raw log is required and is not kept
-    "client_compacts",  # the client's own summary stands at hand
+    "client_compacts",  # the client itself has its history summarised: the request goes with what stands, and no more
     "drain",  # no new edits while draining
     "observe",  # would have been applied
     "store_failed",  # the store could not keep it

@@ -50,9 +50,11 @@ def unpacked_batch(after: bytes, packed: bytes) -> Batch:
 
 
 def originals_of(batch: Batch) -> set[str]:
-    """Name the originals that a batch replaces, those of messages that go included."""
+    """Name the originals that a batch replaces: those of messages that go, and its summary's text, included."""
     named = {standing.original for standing in batch.standings if standing.original}
-    return named.union(batch.rebuild.covered) if batch.rebuild else named
+    if batch.rebuild is None:
+        return named
+    return named.union(batch.rebuild.covered, (batch.rebuild.block,) if batch.rebuild.block else ())
 
 
 def decisions_of(batch: Batch) -> int:

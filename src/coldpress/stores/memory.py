@@ -286,7 +286,7 @@ class MemoryStore:
             self._since_sweep = 0
             self._sweep_originals(now)
             self._decisions.sweep(now, self._bounds)
-            self._ledger.sweep(now, self._bounds)
+            self._notes.forget_summaries(self._ledger.sweep(now, self._bounds))
             self._raw.sweep(now, self._bounds)
 
     def _sweep_originals(self, now: float) -> None:

@@ -165,8 +165,12 @@ class MemoryLedger:
         """The sums of all that was ever added."""
         return totals_of(self._sums, since=self._since, stored=stored, unrecorded=unrecorded)
 
-    def sweep(self, now: float, bounds: Bounds) -> None:
-        """Remove the oldest receipts with their outcomes, and old outcomes whose receipt never came."""
+    def sweep(self, now: float, bounds: Bounds) -> frozenset[str]:
+        """Remove the oldest receipts with their outcomes, and old outcomes whose receipt never came.
+
+        Returns:
+            The conversations of which nothing is left.
+        """
         cutoff = now - bounds.ledger_days * DAY_SECONDS
         for request_id, (receipt, size) in sorted(self._receipts.items(), key=lambda item: item[1][0].received_at):
             if receipt.received_at >= cutoff and self.size_bytes <= bounds.ledger_bytes:
@@ -180,7 +184,9 @@ class MemoryLedger:
                 del self._outcomes[request_id]
                 self.size_bytes -= ROW_BYTES
         left = {receipt.lineage for receipt, _ in self._receipts.values()}
+        gone = self._lineages.keys() - left
         self._lineages = {name: lineage for name, lineage in self._lineages.items() if name in left}
+        return frozenset(gone)
 
 
 def _amount(outcomes: Iterable[Outcome], figure: str) -> Amount:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from coldpress.model.notes import Note, NoteScope
+from collections.abc import Set as AbstractSet
+
+from coldpress.model.notes import Note, NoteScope, scope_of_lineage
 from coldpress.stores.notes import check_room, note_bytes, packed_note
 from coldpress.stores.totals import Kept
 
@@ -40,6 +42,13 @@ class MemoryNotes:
         _, size = self._notes.pop((scope, path), (None, 0))
         self._bytes -= size
         return size > 0
+
+    def forget_summaries(self, lineages: AbstractSet[str]) -> None:
+        """Remove what summaries left in the notes of these conversations."""
+        scopes = {scope_of_lineage(lineage) for lineage in lineages}
+        for whose, path in [key for key, (note, _) in self._notes.items() if note.source == "summary"]:
+            if whose in scopes:
+                self.remove(whose, path)
 
     def scopes(self) -> tuple[NoteScope, ...]:
         """Scopes that have notes, by name."""

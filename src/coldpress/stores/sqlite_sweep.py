@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from coldpress.model.notes import scope_of_lineage
 from coldpress.stores.base import DAY_SECONDS, Bounds
 
 STEP_ROWS = 100
@@ -126,7 +127,7 @@ def sweep_outcomes(connection: sqlite3.Connection, now: float, bounds: Bounds) -
 
 
 def sweep_lineages(connection: sqlite3.Connection, _now: float, _bounds: Bounds) -> Swept:
-    """Remove conversations of which no receipt is left.
+    """Remove conversations of which no receipt is left, and what summaries left in their notes.
 
     Receipts go oldest first, so where the newest of a conversation is left, so is that of every later one.
     """
@@ -136,6 +137,8 @@ def sweep_lineages(connection: sqlite3.Connection, _now: float, _bounds: Bounds)
         (STEP_ROWS,),
     ).fetchall()
     connection.executemany("DELETE FROM lineages WHERE lineage = ?", gone)
+    scopes = [(scope_of_lineage(str(lineage)),) for (lineage,) in gone]
+    connection.executemany("DELETE FROM notes WHERE scope = ? AND source = 'summary'", scopes)
     return Swept(len(gone) == STEP_ROWS)
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from coldpress.engine.catalogue import classify
-from coldpress.engine.first_sight import name_of
+from coldpress.engine.transcript import called
 from coldpress.model.conversation import Conversation, Opaque, Text, ToolCall, ToolResult
 
 _SHOWN_CHARS = 80
@@ -20,11 +19,15 @@ def _about(conversation: Conversation, index: int) -> str:
     for block in conversation.messages[index].blocks:
         match block:
             case ToolCall():
-                told.append(f"calls {name_of(block.name, classify(block.name, conversation.arguments(block)))}")
+                told.append(f"calls {block.name} {_line(called(conversation, block))}")
             case ToolResult():
                 told.append(f"result of {block.call.name if block.call else 'a call'}")
             case Text() if block.literal.readable:
-                told.append(" ".join(conversation.text(block.literal)[: 4 * _SHOWN_CHARS].split())[:_SHOWN_CHARS])
+                told.append(_line(conversation.text(block.literal)))
             case Text() | Opaque():
                 pass
     return "; ".join(told)
+
+
+def _line(text: str) -> str:
+    return " ".join(text[: 4 * _SHOWN_CHARS].split())[:_SHOWN_CHARS]
