@@ -10,7 +10,7 @@ import anthropic
 from agent_tools import TOOLS, run
 
 MODEL = "claude-sonnet-4-5"
-MAX_TURNS = 20
+MAX_TURNS = 60
 
 
 def main(url: str, key: str, task: str, *, stream: bool) -> None:

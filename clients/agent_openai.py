@@ -11,7 +11,7 @@ import openai
 from agent_tools import TOOLS, run
 
 MODEL = "gpt-5-mini"
-MAX_TURNS = 20
+MAX_TURNS = 60
 
 
 def main(url: str, key: str, task: str, *, stream: bool) -> None:

@@ -107,6 +107,7 @@ def _opencode(site: Site, provider: Mapping[str, object], model: str) -> Launch:
             "$schema": "https://opencode.ai/config.json",
             "share": "disabled",
             "autoupdate": False,
+            "compaction": {"auto": False, "prune": False},  # coldpress is on trial, not OpenCode
             "provider": provider,
             "model": model,
         },
@@ -142,6 +143,7 @@ def _opencode_chat(site: Site) -> Launch:
 
 def _pi(site: Site, provider: str, settings: Mapping[str, object], model: str) -> Launch:
     site.write_home(".pi/agent/models.json", {"providers": {provider: settings}})
+    site.write_home(".pi/agent/settings.json", {"compaction": {"enabled": False}})  # coldpress is on trial, not pi
     program = site.package / "node_modules/@mariozechner/pi-coding-agent/dist/cli.js"
     return Launch(
         ("node", str(program), "-p", "--provider", provider, "--model", model, site.task),

@@ -22,7 +22,9 @@ from pathlib import Path
 
 from catalogue import CLIENTS, Client
 from install import InstallFailed, installed
-from trial import Outcome, TrialFailed, run_trial
+from processes import TrialFailed
+from table import table
+from trial import Outcome, run_trial
 
 CACHE = Path.home() / ".cache" / "coldpress-clients"
 HEADS = (
@@ -81,10 +83,7 @@ def _table(outcomes: Sequence[Outcome]) -> str:
         )
         for o in outcomes
     ]  # fmt: skip
-    widths = [max(len(row[column]) for row in rows) for column in range(len(HEADS))]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    )
+    return table(rows)
 
 
 def _options(arguments: Sequence[str]) -> argparse.Namespace:
