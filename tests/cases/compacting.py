@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -38,13 +39,16 @@ Wire = Literal["anthropic", "openai"]
 WIRES: tuple[Wire, ...] = ("anthropic", "openai")
 WINDOW = 24_000
 BUDGET = BudgetRule(window_tokens=WINDOW, trigger=0.65, target=0.45, urgent=0.9, keep_turns=4)
+URGENT_AT_ONCE = replace(BUDGET, trigger=0.7, urgent=0.7)
+"""Every summary is waited for."""
+
 TRIGGER, TARGET, URGENT = (round(WINDOW * share) for share in (0.65, 0.45, 0.9))
 STEPS = 40
 MODEL = "example-small"
 CHEAP = Rates(0.02, 0.002, 0.02, None, 0.1, "settings", "undated")
 PATHS = {"openai": "/v1/chat/completions", "anthropic": "/v1/messages"}
 PATIENCE_SECONDS = 10.0
-SUMMARY = summariser({"artifacts": r"reports/part_\d+\.txt", "decisions": r"Step \d+ of \d+\."})
+SUMMARY = summariser({"artifacts": r"\w+/part_\d+\.txt", "decisions": r"Step \d+ of \d+\."})
 """A summariser that names every report, and every step, with quotations that hold."""
 
 
@@ -168,6 +172,18 @@ def until(one: Agent | ChatAgent, reason: str, *, most: int = STEPS) -> Turn:
         if turn.entry.receipt.pressure is not None and turn.entry.receipt.pressure.reason == reason:
             return turn
     raise AssertionError(f"no {reason} in {most} turns: {[reasons(turn) for turn in one.turns]}")
+
+
+def settled(stage: Scene) -> None:
+    """Wait until no summary is being written any more."""
+    driver = stage.gate.driver
+    assert driver is not None
+    models = driver._weighing._compaction._models
+    assert models is not None
+    until_at = time.monotonic() + PATIENCE_SECONDS
+    while models._preparations._running:
+        assert time.monotonic() < until_at, "a summary is still being written"
+        time.sleep(0.001)
 
 
 def pressure(turn: Turn) -> Pressure:

@@ -44,6 +44,7 @@ class Gate:
     url: str
     store: Store
     ended: threading.Event = field(default_factory=threading.Event)
+    driver: Driver | None = None
 
     def receipt(self, reply: Reply) -> Receipt:
         """What the ledger holds of an exchange."""
@@ -105,7 +106,7 @@ def gateway(
     loop = asyncio.new_event_loop()
 
     async def serve() -> None:
-        driver = Driver(found, held, clock=clock)
+        driver = gate.driver = Driver(found, held, clock=clock)
         try:
             async with serving(taken, driver, clock=clock) as running:
                 gate.url = running.url

@@ -103,3 +103,14 @@ def test_what_pressure_tells(pressure: Pressure, kinds: list[str]) -> None:
 
 def test_there_is_advice_for_everything() -> None:
     assert set(ADVICE) == {*get_args(FindingKind), *get_args(PressureSymptom)}
+
+
+def test_windows_that_refusals_told_are_not_summed_up(run: Run, home: Path) -> None:
+    with SqliteStore(home / "doctor.sqlite3") as store:
+        for name in ("a", "b"):
+            store.put([], [], receipt(name, received_at=time.time() - 60))
+            store.add_outcome(Outcome(name, 400, "complete", 1.0, findings=(Finding("window_overflow", tokens=8_192),)))
+        store.flush()
+    told = run("doctor", "--store", "doctor.sqlite3")
+    assert "window_overflow: 2 on 2 of the requests; newest b at " in told.stdout
+    assert "tokens;" not in told.stdout

@@ -78,7 +78,7 @@ def test_a_request_shows_what_was_taken_out_who_summarised_and_what_was_found(ru
         "amnesia_loop in Read, messages m3, m17, 1,200 tokens; head_reserialised in tools; "
         "cached_tokens_dropped, 5,000 tokens"
     )
-    assert facts["cut"].startswith("applied: pressure, 3 of 3 results")
+    assert facts["cut"].startswith("applied: pressure, 3 edits")
     assert len(shown.splitlines()) <= 30, "a person reads one screen"
 
 

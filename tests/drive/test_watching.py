@@ -10,8 +10,10 @@ from dataclasses import replace
 import pytest
 from engine.watched import FORMATS, bash, read, talk
 
+import coldpress.engine.watch
 from coldpress.drive.watching import MOST_WATCHED, Watching
 from coldpress.engine.belief import Held
+from coldpress.engine.catalogue import Classified, classify
 from coldpress.engine.session import AgedEdits, Session
 from coldpress.model.conversation import Conversation
 from coldpress.model.records import Belief, Outcome
@@ -57,6 +59,51 @@ def test_forks_do_not_share_what_they_do_not_share() -> None:
         watching.look("one", upto(held.conversation, end), _upto(session, end))
         assert [f.messages for f in watching.look("one", held.conversation, session)] == [(2, held.calls[-1] + 1)]
     assert watching.look("one", first.conversation, first.session(first.masks([0], at=1))) == ()
+
+
+def _fork(path: str, turns: int = 30) -> tuple[Conversation, Session]:
+    """A request that continues from what one process has read of a conversation in its own way."""
+    held = talk([read("/r/a.py"), *(bash(f"step {number}") for number in range(turns)), read(path)])
+    return replace(held.conversation, known=held.calls[-1]), held.session(held.masks([0], at=turns))
+
+
+def test_forks_of_a_long_conversation_look_at_what_they_share_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked, watching = list[str](), Watching()
+
+    def counted(name: str, arguments: str) -> Classified:
+        looked.append(name)
+        return classify(name, arguments)
+
+    monkeypatch.setattr(coldpress.engine.watch, "classify", counted)
+    kinds, counts = [], []
+    for path in ("/r/b.py", "/r/a.py", "/r/c.py", "/r/a.py"):
+        conversation, session = _fork(path)
+        looked.clear()
+        kinds.append([finding.kind for finding in watching.look("one", conversation, session)])
+        counts.append(len(looked))
+    assert kinds == [[], ["amnesia_loop"], [], []], "the last one is the second again"
+    assert counts == [32, 1, 1, 0]
+
+
+def test_what_was_looked_at_on_another_branch_is_not_reported_again() -> None:
+    watching, found = Watching(), []
+    turns = [read("/r/a.py"), *(bash(f"step {number}") for number in range(30)), read("/r/a.py")]
+    for behind in ([], [bash("make one")], [bash("make two")]):
+        held = talk([*turns, *behind])
+        session = held.session(held.masks([0], at=30))
+        found.append(len(watching.look("one", replace(held.conversation, known=3), session)))
+    assert found == [1, 0, 0], "the last one goes on from a request whose state the second one took along"
+
+
+def test_only_a_conversation_that_nobody_has_looked_at_for_long_is_work_for_a_thread() -> None:
+    watching = Watching()
+    conversation, session = _fork("/r/b.py")
+    assert watching.is_behind("one", conversation, session)
+    assert not watching.is_behind("one", conversation, Session()), "nothing was taken away"
+    watching.look("one", conversation, session)
+    assert not watching.is_behind("one", conversation, session)
+    assert not watching.is_behind("one", *_fork("/r/a.py")), "a fork"
+    assert watching.is_behind("two", *_fork("/r/a.py", turns=60)), "another conversation"
 
 
 def head(*, spaced: bool = False, text: str = "Be brief.") -> Conversation:

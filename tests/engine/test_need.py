@@ -59,6 +59,18 @@ LONG = numbered(1, 2000)
 @pytest.mark.parametrize(
     ("calls", "expected"),
     [
+        pytest.param([read("src/a.py"), bash("cd src && sed -i s/a/b/ a.py")], "stale", id="changed by a command line"),
+        pytest.param(
+            [read("a.py"), ("Edit", {"file_path": "a.py"}, "String to replace not found")],
+            "refetchable",
+            id="an edit that says it failed, without a flag",
+        ),
+        pytest.param(
+            [read("a.py"), ("Bash", {"command": "sed -i s/a/b/ a.py && make"}, "make: *** [all] Error 1", True)],
+            "stale",
+            id="a command line that failed may have changed it by then",
+        ),
+        pytest.param([bash("make test"), bash("make   test")], "repeated", id="the same call, spaced another way"),
         pytest.param([read("a.py")], "refetchable", id="a file that was read once can be read again"),
         pytest.param([read("a.py"), read("a.py")], "superseded", id="a later read of the whole file"),
         pytest.param([read("a.py"), read("./a.py")], "superseded", id="the same path written otherwise"),

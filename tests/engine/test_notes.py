@@ -170,6 +170,11 @@ def test_a_fact_found_again_in_another_message_is_the_same_fact() -> None:
     assert remembered(once.notes, facts(later), limits=NoteLimits()).changed == ()
 
 
+def test_a_file_changed_more_often_is_the_same_fact() -> None:
+    changed = [Summary(artifacts=(Item(f"a.py: changed by Edit {n} times", n, ("a.py",)),)) for n in (2, 9)]
+    assert [facts(summary) for summary in changed] == [("artifact: a.py",)] * 2
+
+
 @given(st.lists(st.lists(FACT, max_size=5), min_size=5, max_size=5), TEXT)
 def test_five_rounds_lose_nothing(rounds: list[list[str]], of_user: str) -> None:
     notes: tuple[Note, ...] = (note("user.md", of_user),)

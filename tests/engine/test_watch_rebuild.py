@@ -10,8 +10,8 @@ from engine.watched import FORMATS
 
 from coldpress.engine.rebuild import Writing, write
 from coldpress.engine.session import Session
+from coldpress.engine.signals import signals
 from coldpress.engine.watch_rebuild import drift, kept_texts, lost_signals
-from coldpress.engine.watch_signals import signals
 from coldpress.model.conversation import Conversation, Text
 from coldpress.model.records import Finding
 from coldpress.model.summary import Item, Summary

@@ -1,4 +1,4 @@
-"""A budget keeps a prompt inside its window: nothing below the trigger, the target above it, before every single call."""
+"""A budget keeps a prompt in its window: nothing below the trigger, the target above it, before every single call."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 from cases.talk import listing, log
 from compacting import (
     FORMATS,
+    TASK,
     Call,
     Step,
     applied,
@@ -24,9 +25,13 @@ from compacting import (
 from provider import Provider, talk
 from support import pressing
 
+from coldpress.drive import shrinking
+from coldpress.drive.summaries import structural
 from coldpress.wire.registry import FormatName
 
-FAILED = "collected 90 items\n" + "\n".join(f"FAILED tests/test_{{}}.py::test_{n} - AssertionError: {n}" for n in range(9))
+FAILED = "collected 90 items\n" + "\n".join(
+    f"FAILED tests/test_{{}}.py::test_{n} - AssertionError: {n}" for n in range(9)
+)
 KEEP = {"keep_turns": 2}
 
 pytestmark = pytest.mark.parametrize("name", FORMATS)
@@ -119,7 +124,7 @@ def test_what_cannot_go_is_sent_as_it_is_and_said(name: FormatName) -> None:
 
 def test_a_compaction_that_would_make_the_prompt_larger_is_not_applied(name: FormatName) -> None:
     """All that stands in the middle are words of the user, which stay: a summary would only come on top (N11)."""
-    steps = [Step(reply="ok", user=f"Criterion {n}: " + f"the value of field_{n} stays exact. " * 60) for n in range(14)]
+    steps = [Step(reply="ok", user=f"Criterion {n}: " + f"field_{n} stays exact. " * 80) for n in range(14)]
     with pressing(windowed(8_000, budget=KEEP)) as press:
         found = sent(press, growing(name, steps), name)
     told = [pressure_of(p) for p in found if p.receipt.pressure]
@@ -154,3 +159,42 @@ def test_a_window_that_nobody_knows_is_no_budget(name: FormatName) -> None:
         found = sent(press, bodies, name)
     assert [p.body for p in found] == bodies
     assert all(p.receipt.pressure is None for p in found)
+
+
+def tight(names: int) -> str:
+    """A task of some 4.5 tokens a name."""
+    return TASK + " Keep each of these names: " + " ".join(f"name_{n:04}" for n in range(names))
+
+
+def test_where_what_stays_fills_the_window_a_little_is_taken_only_when_it_is_full(name: FormatName) -> None:
+    """Else the cache would go on every request, for a little each time."""
+    bodies = growing(name, [run(n, 8) for n in range(16)], task=tight(2_350))
+    with pressing(windowed(12_000, budget=KEEP)) as press:
+        found = sent(press, bodies, name)
+    told = [pressure_of(p) for p in found if p.receipt.pressure is not None]
+    urgent = [p for p in told if p.before_tokens >= 12_000 * 0.9]
+    taken = [pressure_of(p) for p in found if applied(p)]
+    assert urgent[0].before_tokens < 12_000 * 0.97
+    assert urgent[0].reason in ("no_gain", "nothing_to_take")
+    assert urgent[0].escalate
+    assert taken
+    assert all(p.before_tokens >= 12_000 * 0.97 for p in taken if p.before_tokens - p.after_tokens < 12_000 * 0.1)
+    assert all(p.after_tokens <= 12_000 for p in taken)
+
+
+def test_what_was_tried_in_vain_is_not_tried_again_on_every_request(
+    name: FormatName, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[int] = []
+
+    def counted(conversation: Any, *given: Any, **more: Any) -> Any:
+        tried.append(len(conversation.messages))
+        return structural(conversation, *given, **more)
+
+    monkeypatch.setattr(shrinking, "structural", counted)
+    bodies = growing(name, [run(n, 8) for n in range(11)], task=tight(1_950))
+    with pressing(windowed(14_500, budget=KEEP)) as press:
+        found = sent(press, bodies, name)
+    assert not any(map(applied, found))
+    # From the trigger on the prompt grows by 11 % of the window, and another try is due after 5.
+    assert len(found) - 5 > len(set(tried)) == 2

@@ -171,3 +171,21 @@ def test_spacing_before_and_after_the_body_is_fine() -> None:
     body = b" \n" + grown(9) + b"\n\n"
     reader: Reader[None] = Reader(seed=1)
     same(read(reader, body, "anthropic"), read(reader, body, "anthropic"))
+
+
+@pytest.mark.parametrize("marks", [0, 1])
+def test_what_is_remembered_anew_takes_the_place_of_what_was(marks: int) -> None:
+    reader, body = Reader[str](seed=0), grown(6, marks)
+    reader.remember(reader.read(body, "anthropic", None), "first")
+    for extra in ("ignored", "second", "third"):
+        found = reader.find(body, "anthropic")
+        assert found is not None
+        reader.remember(reader.read(body, "anthropic", found), extra, anew=extra != "ignored")
+    again = reader.find(body, "anthropic")
+    assert again is not None
+    assert again.extra == "third"
+    assert again.messages == found.messages
+    longer = grown(7, marks)
+    onward = reader.read(longer, "anthropic", reader.find(longer, "anthropic"))
+    assert onward.extra == "third"
+    same(onward.conversation, Reader[None](seed=1).read(longer, "anthropic", None).conversation)

@@ -1,4 +1,4 @@
-"""`coldpress check`: say what would happen to each tool's results, and why, and whether the settings hold."""
+"""`coldpress check`: say what would happen to tools' results and to long prompts, and whether the settings hold."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from coldpress.cli.check_budget import budgets_of
+from coldpress.cli.check_now import happens_now
 from coldpress.cli.check_view import Report, print_report, report_object, under_operation
 from coldpress.cli.ledger_tools import tools_in_ledger
 from coldpress.cli.open_store import check_store
@@ -42,36 +44,51 @@ TYPICAL_TOOLS = (
     type=click.Path(dir_okay=False, exists=True, path_type=Path),
     help="A request body (JSON): say it for every tool result in it, as if it had come turn by turn.",
 )
+@click.option(
+    "--model",
+    "models",
+    multiple=True,
+    help="A model: say how long its prompts may be and what is done about them. May be given several times.",
+)
 @json_option
 def command(
     *,
     tools: tuple[str, ...],
+    models: tuple[str, ...],
     config_path: Path | None,
     store_path: Path | None,
     every: bool,
     request_file: Path | None,
     as_json: bool,
 ) -> None:
-    """Say what would happen to each tool's results, and why.
+    """Say what would happen to tools' results and to long prompts, and why.
 
     TOOLS are names as agents call them; a shell's may carry a command line: 'Bash(git diff)'. Without names: the
-    providers, and the tools in the ledger, or some typical ones where it is empty. Warnings go to stderr, or into the
-    JSON.
+    providers, the tools in the ledger, or some typical ones where it is empty, and the models in the ledger lately with
+    their budgets. With a request file: also how long it is, and what would be done about that now. Nothing is sent.
+    Warnings go to stderr, or into the JSON.
     """
     settings = load_for_reading(config_path, store_path)
     check_store(settings)
     names = tools or (tuple(sorted(KIND_OF_NAME)) if every else ())
-    asked = bool(names or request_file)
+    asked = bool(names or request_file or models)
     if not asked:
         names = tools_in_ledger(settings) or TYPICAL_TOOLS
     found = reach(settings)
+    conversation, results = explain_file(request_file, settings.policy) if request_file else (None, None)
+    own = conversation.head.model if conversation is not None else None
+    wanted = (*models, *((own,) if own else ()))
+    budgets = budgets_of(settings, wanted) if wanted or not asked else ()
+    of_file = next((one for one in budgets if one.model == own), None)
     report = Report(
         settings=settings,
         reach=found,
         outlooks=tuple(
             under_operation(outlook, settings) for name in names for outlook in outlooks(name, settings.policy)
         ),
-        results=explain_file(request_file, settings.policy) if request_file else None,
+        results=results,
+        budgets=budgets,
+        now=happens_now(conversation, of_file, settings) if conversation is not None else None,
         asked=asked,
         warnings=(*settings.warnings, *stranded_clients(found, os.environ)),
     )

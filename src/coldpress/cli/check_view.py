@@ -7,6 +7,9 @@ from typing import Final
 
 import click
 
+from coldpress.cli.check_budget import ModelBudget, budget_object, compaction_object
+from coldpress.cli.check_budget_view import print_budgets, print_now
+from coldpress.cli.check_now import Now
 from coldpress.cli.output import print_table, say_count
 from coldpress.cli.reach import Reach
 from coldpress.config.settings import Provider, Settings
@@ -26,6 +29,8 @@ class Report:
 
     Attributes:
         results: of a request file, `None` where none was given.
+        budgets: of models that were named, or of those in the ledger.
+        now: what would be done about the length of the request file, `None` where none was given.
         asked: tools were named, or a request file was given; people then see no more than they asked for.
     """
 
@@ -34,6 +39,8 @@ class Report:
     outlooks: tuple[Outlook, ...]
     results: tuple[Line, ...] | None
     warnings: tuple[str, ...]
+    budgets: tuple[ModelBudget, ...] = ()
+    now: Now | None = None
     asked: bool = False
 
 
@@ -65,10 +72,14 @@ def report_object(report: Report) -> dict[str, object]:
         "gateway": asdict(report.reach),
         "providers": [_provider_object(provider) for provider in settings.providers],
         "tools": [asdict(outlook) for outlook in report.outlooks],
+        "budgets": [budget_object(budget) for budget in report.budgets],
+        "compaction": compaction_object(settings),
         "warnings": list(report.warnings),
     }
     if report.results is not None:
         found["results"] = [asdict(line) for line in report.results]
+    if report.now is not None:
+        found["request"] = asdict(report.now)
     return found
 
 
@@ -95,6 +106,12 @@ def print_report(report: Report) -> None:
         unpressed = _unpressed(settings)
         if unpressed is not None:
             click.echo(f"These are the sizes of operation press. Now it is {unpressed}.")
+    if report.budgets:
+        click.echo("")
+        print_budgets(report.budgets, settings)
+    if report.now is not None:
+        click.echo("")
+        print_now(report.now)
 
 
 def _print_outlooks(outlooks: tuple[Outlook, ...]) -> None:

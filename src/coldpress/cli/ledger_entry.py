@@ -100,8 +100,11 @@ def _cut(cut: Cut | None) -> str:
     if not cut.candidates:
         return f"{ruling}: {cut.reason}"
     requests = UNKNOWN if cut.requests is None else f"{cut.requests:,.1f}"
+    what = f"{cut.applied} of {cut.candidates} results"
+    if cut.reason == "pressure":
+        what = say_count(cut.applied) + (" edit" if cut.applied == 1 else " edits")  # a summary counts as one
     facts = [
-        f"{ruling}: {cut.reason}, {cut.applied} of {cut.candidates} results",
+        f"{ruling}: {cut.reason}, {what}",
         f"{say_count(cut.removed_tokens)} tokens out, {say_count(cut.rewrite_tokens)} written again",
         f"{requests} requests to come, net {say_usd(cut.net_usd)} USD expected",
     ]

@@ -7,6 +7,7 @@ from dataclasses import asdict
 
 from coldpress.cli.bill import Bill, Biller
 from coldpress.cli.output import UNKNOWN, print_table, say_count, say_time, say_usd, talk
+from coldpress.model.records import Outcome
 from coldpress.stores.base import LedgerEntry, LineageSummary
 from coldpress.stores.totals import Amount
 
@@ -53,12 +54,19 @@ def entry_object(entry: LedgerEntry, bill: Bill) -> dict[str, object]:
     """Give an entry as plain values: the receipt's and outcome's own names, and what it cost."""
     return {
         **asdict(entry.receipt),
-        "outcome": asdict(entry.outcome) if entry.outcome else None,
+        "outcome": _outcome_object(entry.outcome) if entry.outcome else None,
         "cost_usd": bill.cost_usd,
         "unpriced": list(bill.missing),
         "prices": bill.prices,
         "net_usd": net_usd(entry),
     }
+
+
+def _outcome_object(outcome: Outcome) -> dict[str, object]:
+    """Give what the ledger keeps of an outcome: an overflow is one of its findings."""
+    found = asdict(outcome)
+    del found["overflow"]
+    return found
 
 
 def bill_of(entry: LedgerEntry, biller: Biller) -> Bill:

@@ -28,7 +28,7 @@ COMMANDS: Final[dict[str, Entry]] = {
         "coldpress.cli.demo", "Play a recorded agent session through the gateway, once off and once pressing."
     ),
     "init": Entry("coldpress.cli.init", "Write a settings file with every key, commented."),
-    "check": Entry("coldpress.cli.check", "Say what would happen to each tool's results, and why."),
+    "check": Entry("coldpress.cli.check", "Say what would happen to tools' results and to long prompts, and why."),
     "doctor": Entry("coldpress.cli.doctor", "Say what goes wrong with conversations of late, and what to do."),
     "ledger": Entry("coldpress.cli.ledger", "Show what was decided, sent and paid."),
     "prices": Entry("coldpress.cli.prices", "Show which prices are known, from where, and since when."),

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 from coldpress.engine.explain import explain_request
 from coldpress.engine.policy import Policy
+from coldpress.model.conversation import Conversation
 from coldpress.model.errors import ColdpressError
 from coldpress.model.records import Line
 from coldpress.wire.prefix import Reader
 from coldpress.wire.registry import FormatName
 from coldpress.wire.span import Misread
 
+FORMATS: Final[tuple[FormatName, ...]] = ("anthropic", "openai_chat")
 
-def explain_file(path: Path, policy: Policy) -> tuple[Line, ...]:
-    """Decide on every tool result of a request body, in order.
+
+def explain_file(path: Path, policy: Policy) -> tuple[Conversation, tuple[Line, ...]]:
+    """Read a request body, and decide on every tool result in it, in order.
 
     The format with more tool results in it is taken: a body does not name its own.
 
@@ -25,16 +29,16 @@ def explain_file(path: Path, policy: Policy) -> tuple[Line, ...]:
         body = path.read_bytes()
     except OSError as error:
         raise ColdpressError(f"{path} cannot be read: {error.strerror or error}") from error
-    read = [lines for name in ("anthropic", "openai_chat") if (lines := _explain(body, name, policy)) is not None]
+    read = [found for name in FORMATS if (found := _explain(body, name, policy)) is not None]
     if not read:
         raise ColdpressError(f"{path} holds no request that can be read: it must be a JSON object with messages")
-    return max(read, key=len)
+    return max(read, key=lambda found: len(found[1]))
 
 
-def _explain(body: bytes, format_name: FormatName, policy: Policy) -> tuple[Line, ...] | None:
+def _explain(body: bytes, format_name: FormatName, policy: Policy) -> tuple[Conversation, tuple[Line, ...]] | None:
     # A fixed seed: the hash of known prefixes plays no part in reading one body.
     try:
         reading = Reader[None](seed=0).read(body, format_name, None)
     except Misread:
         return None
-    return explain_request(reading.conversation, policy)
+    return reading.conversation, explain_request(reading.conversation, policy)

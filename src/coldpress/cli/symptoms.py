@@ -84,6 +84,11 @@ ADVICE: Final[dict[SymptomKind, Advice]] = {
         "after results were taken away the provider read less than what was sent unchanged",
         "where it happens once, the provider dropped its cache; where it happens again, set the operation to drain",
     ),
+    "window_overflow": Advice(
+        "the provider refused a prompt as longer than the model's window",
+        "coldpress check --model NAME shows the window that counts; say the right one in the settings "
+        "(budgets.window_tokens), so that nothing has to be refused first",
+    ),
     "escalate": Advice(
         "a conversation was compacted too often, or compacting frees too little",
         "split the work: a sub-agent for each part, subtask() in the library, or a new conversation",
@@ -105,8 +110,8 @@ ADVICE: Final[dict[SymptomKind, Advice]] = {
         "keep fewer turns (budget.keep_turns), or relax the rules that say exact",
     ),
     "no_gain": Advice(
-        "what could be taken away would not make the prompt smaller",
-        "split the work, or use a model with a larger window",
+        "what could be taken away frees too little to break the cache for, or nothing",
+        "keep fewer turns (budget.keep_turns), split the work, or use a model with a larger window",
     ),
     "narrowed": Advice(
         "fewer turns were kept than the settings ask for, since the prompt would have outgrown the window",
@@ -163,7 +168,8 @@ def _add(found: dict[SymptomKind, Symptom], more: Symptom, *, requests: int) -> 
 def _told(entry: LedgerEntry) -> Iterator[tuple[SymptomKind, int | None]]:
     outcome = entry.outcome
     for finding in (*entry.receipt.findings, *(outcome.findings if outcome is not None else ())):
-        yield finding.kind, finding.tokens
+        # A refusal's tokens are the window: summed up they would say nothing.
+        yield finding.kind, None if finding.kind == "window_overflow" else finding.tokens
     if entry.receipt.pressure is not None:
         for kind in _of_pressure(entry.receipt.pressure):
             yield kind, None

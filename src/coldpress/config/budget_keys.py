@@ -75,7 +75,7 @@ class BudgetKeys:
         default=MAX_GENERATIONS,
         metadata=say(
             "After this many summaries in one conversation the ledger says `escalate`: the work should be split.",
-            unit="compactions",
+            unit="summaries",
             least=1,
         ),
     )
@@ -149,7 +149,7 @@ class BudgetRowKeys:
         default=None,
         metadata=say(
             "Summaries after which the ledger says `escalate`.",
-            unit="compactions",
+            unit="summaries",
             least=1,
             example="3",
             unset=_AS_IN_BUDGET,

@@ -211,22 +211,23 @@ def money(
 def _put_back(usage: Usage, removed: Removed, rewritten: int) -> Usage:
     """The usage of the same request without our edits."""
     as_read = removed.held if usage.read else 0
-    back = replace(usage, read=max(0, (usage.read or 0) + as_read + rewritten))
-    return _add_written(back, removed.held - as_read + removed.tail - rewritten)
+    read = max(0, (usage.read or 0) + as_read + rewritten)
+    return _with_written(usage, removed.held - as_read + removed.tail - rewritten, read=read)
 
 
 def _written(usage: Usage) -> int:
     return (usage.fresh or 0) + (usage.write_short or 0) + (usage.write_long or 0)
 
 
-def _add_written(usage: Usage, tokens: int) -> Usage:
-    """Add tokens to the bucket that holds most of what was not read; take them off where negative."""
+def _with_written(usage: Usage, tokens: int, *, read: int) -> Usage:
+    """Set what was read; add tokens to the bucket that holds most of the rest, or take them off where negative."""
     sizes = {name: getattr(usage, name) or 0 for name in ("fresh", "write_short", "write_long")}
     for name in sorted(sizes, key=lambda name: -sizes[name]):
         change = max(tokens, -sizes[name])
         sizes[name] += change
         tokens -= change
-    return replace(usage, **{name: size for name, size in sizes.items() if size or getattr(usage, name) is not None})
+    written = {name: size for name, size in sizes.items() if size or getattr(usage, name) is not None}
+    return replace(usage, read=read, **written)
 
 
 def _above_read(usage: Usage, rates: Rates) -> float:

@@ -11,8 +11,9 @@ from typing import Final, Literal
 from coldpress.config.settings import Settings
 from coldpress.drive.accounts import Accounts
 from coldpress.drive.counting import Counting, ends_of
-from coldpress.drive.memory import Lineage, Recent
+from coldpress.drive.memory import Lineage, Recent, Refused
 from coldpress.drive.reads import Reads
+from coldpress.drive.runs import run_of
 from coldpress.engine import aged as aged_results
 from coldpress.engine.aged import Aged, Due, Known, RuleOf, View
 from coldpress.engine.belief import Held
@@ -51,7 +52,7 @@ MOST_LOOKED_AT: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A request of which the aged results are to be considered.
+    """A request that is to be weighed: against its budget, and for its aged results.
 
     Attributes:
         name: of the conversation.
@@ -64,6 +65,8 @@ class Question:
         at: seconds since 1970.
         operation: only `press` makes edits.
         headers: of the request, those that say how its body is read.
+        learned_tokens: of the model's window, where a refusal has told it.
+        refused: the request that this one is or goes on from, where that was the last one and too long for this model.
     """
 
     name: str
@@ -76,6 +79,13 @@ class Question:
     at: float
     operation: Operation
     headers: tuple[tuple[str, str], ...] = ()
+    learned_tokens: int | None = None
+    refused: Refused | None = None
+
+    @property
+    def branch(self) -> str:
+        """Names the conversation by its first reply too: runs of one task begin alike and have one `name`."""
+        return f"{self.name}:{run_of(self.conversation)}"
 
     @property
     def scale(self) -> float:

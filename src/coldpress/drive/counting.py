@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
-from coldpress.drive.memory import Lineage, Recent
+from coldpress.drive.memory import Lineage, Recent, Refused
 from coldpress.engine.belief import Held
 from coldpress.engine.layout import Ends, Layout
 from coldpress.engine.session import Session
@@ -82,6 +83,45 @@ class Counting:
 def ends_of(layout: Layout, conversation: Conversation, lineage: Lineage, held: Held) -> Ends:
     """Give the tokens of the prompt up to the end of each message, on the provider's scale."""
     return layout.ends(head_tokens=_head_tokens(layout, conversation, lineage, held), scale=lineage.calibration.scale)
+
+
+def place_of(refused: Refused, conversation: Conversation) -> int | None:
+    """Give the index of the message that a refused request ended with; `None` where it is not in a conversation."""
+    found = (i for i in reversed(range(len(conversation.messages))) if conversation.messages[i].chain == refused.chain)
+    return next(found, None)
+
+
+def after_refusal(
+    lineage: Lineage, layout: Layout, conversation: Conversation, held: Held, refused: Refused
+) -> Lineage:
+    """Correct what is known of a conversation by the refusal of its last request.
+
+    It had as many tokens as the provider says, or at least as many as the window that it did not fit into. That is
+    taken as its reported prompt, so that what comes behind it is counted from there.
+
+    Args:
+        lineage: what replies have told.
+        layout: of the request now.
+        conversation: the request now.
+        held: what the provider is believed to hold.
+        refused: the refusal.
+    """
+    place = place_of(refused, conversation)
+    if place is None:
+        return lineage
+    counted, ends = round(layout.sums[place + 1]), ends_of(layout, conversation, lineage, held)
+    told, calibration = refused.told, lineage.calibration
+    reported = told.prompt_tokens or max(told.window_tokens or 0, ends[place + 1])
+    if told.prompt_tokens is not None and lineage.counted_tokens is not None:
+        calibration = calibration.after_turn(
+            estimated_before=lineage.counted_tokens,
+            reported_before=lineage.counted_prompt_tokens,
+            estimated_now=counted,
+            reported_now=reported,
+        )
+    elif told.prompt_tokens is not None:
+        calibration = calibration.after(estimated=counted + ends.head_tokens, reported=reported)
+    return replace(lineage, calibration=calibration, counted_tokens=counted, counted_prompt_tokens=reported)
 
 
 def _head_tokens(layout: Layout, conversation: Conversation, lineage: Lineage, held: Held) -> int:

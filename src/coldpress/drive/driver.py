@@ -122,7 +122,8 @@ class Driver:
                 found = self._watching.reply(
                     outcome, opened.held, event_before=opened.had_events, cut_here=opened.cut_here
                 )
-                outcome = replace(outcome, findings=found)
+                outcome = replace(outcome, findings=found) if found else outcome
+            outcome = _with_overflow_found(outcome)
             if opened is not None and not self._accounts.ready:
                 self._workers.submit(self._write_down, opened, outcome)
                 return
@@ -234,7 +235,7 @@ class Driver:
         standing, batches = self._settler.known(keys, chains)
         plan = propose(conversation, before, standing, self._settings.policy, planned.operation, batches=batches)
         pending = tuple(key for key, found in standing.items() if found.replacement is not None)
-        return replace(planned, plan=plan, pending=pending, pending_batches=tuple(batches))
+        return Planned(reading, planned.operation, planned.notes, planned.held, plan, pending, tuple(batches))
 
     async def _consider(self, inbound: Inbound, planned: Planned) -> Considered | None:
         """Weigh the aged results, where there may be any.
@@ -262,19 +263,12 @@ class Driver:
 
     async def _settle(self, inbound: Inbound, planned: Planned, considered: Considered | None) -> Prepared:
         """Make what is replaced durable, then splice. What cannot be made durable is sent exact."""
-        sending = Sending(
-            planned.operation,
-            notes=planned.notes,
-            held=planned.held,
-            considered=considered,
-            scale=self._insight.scale(planned.conversation),
-        )
         if planned.plan is None:
-            receipt = receipt_of(inbound, planned.conversation, sending, inbound.body)
+            receipt = receipt_of(inbound, planned.conversation, self._sending(planned, considered), inbound.body)
             self._store.put((), (), receipt)
             return Prepared(inbound.body, False, receipt, planned.conversation.head.stream)
         decided = decided_on(planned, considered)
-        sending = replace(sending, findings=self._watched(inbound, decided), had_events=bool(planned.plan.session.aged))
+        sending = self._sending(planned, considered, await self._watched(inbound, decided))
         sending = with_edits(sending, decided, decided.session)
         body = splice(inbound.body, sending.splices)
         receipt = receipt_of(inbound, planned.conversation, sending, body)
@@ -288,28 +282,46 @@ class Driver:
             receipt = receipt_of(inbound, planned.conversation, sending, body)
         else:
             with self._lock:
-                self._reader.remember(planned.reading, settled.session.upto(planned.reading.boundary))
+                state = settled.session.upto(planned.reading.boundary)
+                self._reader.remember(planned.reading, state, anew=decided.batch is not None)
             if considered is not None and considered.written is not None:
                 self._workers.submit(self._remember, inbound, planned.conversation, considered)
         self._insight.note_sent(inbound, planned.conversation, sending)
         return Prepared(body, body is not inbound.body, receipt, planned.conversation.head.stream)
 
-    def _watched(self, inbound: Inbound, decided: Decided) -> tuple[Finding, ...]:
-        """Ask the watchers; where that goes wrong they have seen nothing."""
-        conversation, before = decided.conversation, decided.plan.session.rebuild
+    def _sending(self, planned: Planned, considered: Considered | None, findings: tuple[Finding, ...] = ()) -> Sending:
+        """Begin to say what goes out: everything but the edits."""
+        return Sending(
+            planned.operation,
+            notes=planned.notes,
+            held=planned.held,
+            considered=considered,
+            findings=findings,
+            had_events=planned.plan is not None and bool(planned.plan.session.aged),
+            scale=self._insight.scale(planned.conversation),
+        )
+
+    async def _watched(self, inbound: Inbound, decided: Decided) -> tuple[Finding, ...]:
+        """Ask the watchers; where that goes wrong, or takes too long, they have seen nothing."""
+        name, conversation = lineage_of(decided.conversation), decided.conversation
         with Fault("watchers failed", inbound.request_id).kept():
-            found = self._watching.look(lineage_of(conversation), conversation, decided.session)
-            now = decided.session.rebuild
-            if now is not None and now != before:
-                summary = None if before is None else before.rebuild.summary
-                found += self._watching.rebuilt(conversation, now, before=summary)
-            return found
+            beside = self._watching.is_behind(name, conversation, decided.session)
+            return await self._run(lambda: self._found(name, decided), beside=beside)
         return ()
+
+    def _found(self, name: str, decided: Decided) -> tuple[Finding, ...]:
+        """Say what the watchers notice; runs on any thread."""
+        conversation, before = decided.conversation, decided.plan.session.rebuild
+        found, now = self._watching.look(name, conversation, decided.session), decided.session.rebuild
+        if now is not None and now != before:
+            summary = None if before is None else before.rebuild.summary
+            found += self._watching.rebuilt(conversation, now, before=summary)
+        return found
 
     def _remember(self, inbound: Inbound, conversation: Conversation, considered: Considered) -> None:
         """Keep as notes what a summary that went out says for good; runs on a worker."""
         with Fault("notes of a summary not kept", inbound.request_id).kept():
-            self._weighing.remember(lineage_of(conversation), considered, now=inbound.received_at)
+            self._weighing.remember(conversation, considered, now=inbound.received_at)
 
     def _prefix_only(self, inbound: Inbound, checkpoint: Checkpoint[Session] | None, why: str) -> Prepared:
         """Send the standing edits of the known prefix and the rest exact: it could not be decided on."""
@@ -351,3 +363,12 @@ class Driver:
         if self._settings.store.raw_log:
             headers = tuple(inbound.headers.items())
             self._store.log_event(inbound.request_id, inbound.received_at, "request", headers, inbound.body)
+
+
+def _with_overflow_found(outcome: Outcome) -> Outcome:
+    """Write down as a finding that the prompt was too long, which is how the ledger keeps it."""
+    told = outcome.overflow
+    if told is None:
+        return outcome
+    found = Finding("window_overflow", tokens=told.window_tokens)
+    return replace(outcome, findings=(*outcome.findings, found), overflow=None)

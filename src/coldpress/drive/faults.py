@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
-from collections.abc import Iterator
 from dataclasses import dataclass
+from types import TracebackType
 
 log = logging.getLogger(__name__)
 
@@ -24,11 +23,21 @@ class Fault:
     request_id: str
     name: str = ""
 
-    @contextlib.contextmanager
-    def kept(self) -> Iterator[None]:
+    def kept(self) -> Fault:
         """Go on behind the block where one was made in it."""
-        try:
-            yield
-        except Exception as error:
-            log.exception(self.what, extra={"request": self.request_id})
-            self.name = type(error).__name__
+        return self
+
+    # Six times on every request: a generator would take four times as long.
+
+    def __enter__(self) -> None:
+        """Begin the block."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        """Log a mistake and keep it; what is to end the task or the process goes on."""
+        if not isinstance(error, Exception):
+            return False
+        log.error(self.what, exc_info=error, extra={"request": self.request_id})
+        self.name = type(error).__name__
+        return True

@@ -12,7 +12,7 @@ from coldpress.config.settings import Settings
 from coldpress.drive.accounts import Accounts, Broken, Removed, money
 from coldpress.drive.aging import Considered
 from coldpress.drive.exchange import Inbound
-from coldpress.drive.memory import LifetimeKey, Lineage, Memory, Recent, after_reply, head_name
+from coldpress.drive.memory import LifetimeKey, Lineage, Memory, Recent, Refused, after_reply, head_name
 from coldpress.drive.reads import asks_long_life, entries_left
 from coldpress.drive.receipts import Sending, lineage_of, root_of
 from coldpress.engine.belief import Held, believe, sent_by_others
@@ -109,7 +109,7 @@ class Insight:
         tokens, belief = held.tokens, held.belief
         read = tokens if belief.state == "warm" else 0 if belief.state == "cold" else None
         belief = Belief(belief.state, belief.why, belief.idle_seconds, belief.lifetime_seconds, read)
-        return replace(held, belief=belief)
+        return Held(belief, held.messages, held.entries, tokens, held.reported_messages)
 
     def _judged(self, conversation: Conversation, key: LifetimeKey, now: float) -> Held:
         name = lineage_of(conversation)
@@ -119,6 +119,14 @@ class Insight:
             if trace is not None and trace.last_at > self._memory.lineage(name).sent_at:
                 known = replace(known, elsewhere_at=trace.last_at)
         return believe(conversation, head_name(conversation.head), known, now=now)
+
+    def window(self, provider: str, model: str | None) -> int | None:
+        """The window of a model in tokens, where a refusal has told it."""
+        return self._memory.window((provider, model))
+
+    def learn_window(self, provider: str, model: str | None, tokens: int) -> None:
+        """Remember the window of a model, where a refusal has told that there is one."""
+        self._memory.learn_window((provider, model), tokens)
 
     def was_sent(self, conversation: Conversation) -> bool:
         """Whether this very request went out before."""
@@ -167,9 +175,13 @@ class Insight:
             prompt = outcome.context_tokens if outcome.context_tokens is not None else outcome.usage.prompt
             replied_at = opened.at + outcome.duration_seconds
             self._memory.note_reply(opened.chain, at=opened.at, replied_at=replied_at, tokens=prompt)
+            self._memory.note_taken(opened.lineage, (opened.provider, opened.model), tokens=prompt)
             self._learn_caches(opened, outcome)
         elif outcome.status is not None:
             self._memory.forget_sent(opened.chain, at=opened.at)
+        if outcome.overflow is not None:
+            refused = Refused(opened.chain, (opened.provider, opened.model), outcome.overflow)
+            self._memory.note_refused(opened.lineage, refused)
         if outcome.edits_noticed:
             self._stop(opened, outcome)
         return opened

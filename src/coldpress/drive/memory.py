@@ -14,10 +14,14 @@ from coldpress.engine.belief import Held, Knowledge, Sent
 from coldpress.measure.calibration import Calibration
 from coldpress.measure.lifetime import Lifetime
 from coldpress.model.conversation import Conversation, Head, ToolName
+from coldpress.model.overflow import Overflow
 from coldpress.model.usage import Usage
 
 MOST_LINEAGES = 10_000
 """Conversations of which something is remembered."""
+
+MOST_WINDOWS = 1_000
+"""Models whose window a refusal has told."""
 
 MOST_SENT = 50_000
 """Requests whose place in their conversation is remembered, about 300 bytes each."""
@@ -40,6 +44,18 @@ V = TypeVar("V")
 
 UNCALIBRATED = Calibration()
 
+Asked = tuple[str, str | None]
+"""Provider and model: who has a window."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A request that was too long for the window of `asked`: the chain of its last message, and what was told."""
+
+    chain: bytes
+    asked: Asked
+    told: Overflow
+
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
@@ -58,6 +74,7 @@ class Lineage:
         last_at: the newest request that the ledger knows, from before this process.
         traced: the ledger was asked.
         sent_at: the newest request that this process sent, 0 before one.
+        refused: the last request, where it was too long; `None` once one was taken.
     """
 
     head: bytes = b""
@@ -72,6 +89,7 @@ class Lineage:
     last_at: float | None = None
     traced: bool = False
     sent_at: float = 0.0
+    refused: Refused | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +140,7 @@ class Memory:
     _answered: Recent[tuple[str, str | None, bytes], float] = field(default_factory=lambda: Recent(MOST_LINEAGES))
     _lifetimes: Recent[LifetimeKey, Lifetime] = field(default_factory=lambda: Recent(1_000))
     _stopped: Recent[bytes, None] = field(default_factory=lambda: Recent(MOST_LINEAGES))
+    _windows: Recent[Asked, int] = field(default_factory=lambda: Recent(MOST_WINDOWS))
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def lineage(self, name: str) -> Lineage:
@@ -165,6 +184,30 @@ class Memory:
         """Whether `stop` was said of it."""
         with self._lock:
             return root in self._stopped
+
+    def window(self, asked: Asked) -> int | None:
+        """The window in tokens that a refusal told, `None` where none did."""
+        with self._lock:
+            return self._windows.get(asked)
+
+    def learn_window(self, asked: Asked, tokens: int) -> None:
+        """Remember a window that a refusal told; the newest word holds."""
+        with self._lock:
+            self._windows.note(asked, tokens)
+
+    def note_refused(self, name: str, refused: Refused) -> None:
+        """Remember that the last request of the conversation of this name was too long, and what that told."""
+        self.change(name, lambda known: replace(known, refused=refused))
+        if refused.told.window_tokens is not None:
+            self.learn_window(refused.asked, refused.told.window_tokens)
+
+    def note_taken(self, name: str, asked: Asked, *, tokens: int | None) -> None:
+        """Take note that a prompt was taken; a window that is smaller than it was told wrong, or is another by now."""
+        if self.lineage(name).refused is not None:
+            self.change(name, lambda known: replace(known, refused=None))
+        with self._lock:
+            if tokens is not None and tokens > self._windows.get(asked, tokens):
+                del self._windows[asked]
 
     def was_sent(self, chain: bytes) -> bool:
         """Whether a request that ended with this message went out before, and was not refused."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 from coldpress.config.settings import Settings
 from coldpress.drive.aging import Question
@@ -12,8 +13,8 @@ from coldpress.drive.preparations import Finished, Preparations
 from coldpress.drive.summaries import Digest
 from coldpress.drive.summariser import Summariser
 from coldpress.drive.summariser_ask import Ask, Declined, Written
-from coldpress.engine.summary.bound import bounded
 from coldpress.engine.summary.check import checked
+from coldpress.engine.summary.completed import completed
 from coldpress.engine.summary.listing import listing
 from coldpress.engine.summary.prompt import Prompt, prompt
 from coldpress.engine.summary.reply import Refused, read
@@ -24,6 +25,9 @@ from coldpress.model.notes import Note
 from coldpress.wire.continuation import Continuation, asked_to_summarise
 from coldpress.wire.prefix import Reader
 from coldpress.wire.span import Misread, splice
+
+GRACE_SECONDS: Final = 1.0
+"""Beyond the summariser's own time limit, so that it is the one to say that it was late, and what it may have cost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +74,8 @@ class ModelDigests:
 
     @property
     def patience_seconds(self) -> float:
-        """How long an urgent request waits for a summary at the most."""
-        return self._settings.summariser.timeout_seconds
+        """How long an urgent request waits for a summary at the most: a little longer than it may be written on."""
+        return self._settings.summariser.timeout_seconds + GRACE_SECONDS
 
     def is_ready(self, name: str) -> bool:
         """Whether a summary of a conversation is there, cheaply judged."""
@@ -96,12 +100,20 @@ class ModelDigests:
         """Drop what came of the last order: it was used, or told."""
         self._preparations.forget(name)
 
+    def drop(self, name: str) -> Failed | None:
+        """Drop what came of the last order since another one follows; gives what was paid for it, if it was any use."""
+        end = self._preparations.finished(name)
+        self._preparations.forget(name)
+        return (
+            Failed("outgrown", end.result.usd) if isinstance(end, Finished) and isinstance(end.result, Digest) else None
+        )
+
     async def order(self, order: Order) -> bool:
         """Have a summary written in the background; false where too many are being written."""
         if not self._opened:
             await self._summariser.open()
             self._opened = True
-        name, last = order.asked.name, order.asked.conversation.messages[order.stop - 1].chain
+        name, last = order.asked.branch, order.asked.conversation.messages[order.stop - 1].chain
         return self._preparations.start(name, (order.start, last), lambda: self._written(order)) != "full"
 
     async def wait(self, name: str) -> None:
@@ -165,9 +177,9 @@ def _digest(order: Order, answer: Written) -> Digest | Failed:
         return Failed(found.reason, answer.cost_usd)
     conversation = order.asked.conversation
     held = checked(found, source_texts(conversation))
-    kept = bounded(held.summary)
-    if not len(kept.summary):
+    if not len(held.summary):
         return Failed("nothing_held", answer.cost_usd)
+    kept = completed(held.summary, conversation, order.start, order.stop, task_stop=order.task_stop)
     last = conversation.messages[order.stop - 1].chain
     return Digest(
         order.start,

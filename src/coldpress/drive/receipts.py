@@ -58,6 +58,12 @@ class Sending:
         return tuple(sorted((*self.edits, *more), key=lambda put: put.span.start))
 
     @property
+    def saved_now(self) -> Saved:
+        """What is saved by decisions that were made on this request."""
+        edits, is_new = Saved.by(self.fresh), self.considered is not None and self.considered.written is not None
+        return edits + self.rebuild.saved if is_new and self.rebuild is not None else edits
+
+    @property
     def cut(self) -> Cut | None:
         """The decision about aged results."""
         return self.considered.weighed.cut if self.considered else None
@@ -80,7 +86,7 @@ def receipt_of(inbound: Inbound, conversation: Conversation, sending: Sending, s
         sent_bytes=len(sent),
         lines=sending.lines,
         reused=len(sending.edits) - len(sending.fresh),
-        reused_bytes_saved=(sending.saved - Saved.by(sending.fresh)).bytes,
+        reused_bytes_saved=(sending.saved - sending.saved_now).bytes,
         notes=sending.notes,
         harness=inbound.harness,
         prompt_tokens=considered.prompt_tokens if considered else None,
@@ -113,8 +119,10 @@ def unread_receipt(inbound: Inbound, operation: Operation, why: str) -> Receipt:
 
 def root_of(conversation: Conversation) -> bytes:
     """Name a conversation by its first message alone, whatever stands before it; empty where it has none."""
-    first = next((m for m in conversation.messages if m.role != "system"), None)
-    return first.chain if first else b""
+    for message in conversation.messages:
+        if message.role != "system":
+            return message.chain
+    return b""
 
 
 def lineage_of(conversation: Conversation) -> str:

@@ -99,7 +99,7 @@ class Settler:
         """
         plan, made = decided.plan, decided.made
         originals = (*plan.originals, *decided.originals)
-        require_log = self._require_log and decided.batch is not None
+        require_log = self._require_log and decided.batch is not None and _takes_away(decided.batch)
         stored = self._store.put(originals, plan.fresh, receipt, decided.batch, require_log=require_log)
         try:
             if made or decided.batch:
@@ -177,3 +177,8 @@ def _as_held(edit: Edit, winner: Standing | None) -> Edit | None:
     if winner.replacement is None:
         return None
     return replace(edit, literal=msgspec.json.encode(winner.replacement), standing=winner)
+
+
+def _takes_away(batch: Batch) -> bool:
+    """Whether a model is not shown any more what it was; notes that are put in take nothing."""
+    return bool(batch.standings) or (batch.rebuild is not None and bool(batch.rebuild.covered))

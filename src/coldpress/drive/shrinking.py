@@ -9,7 +9,7 @@ from typing import Final
 
 from coldpress.config.settings import Settings
 from coldpress.drive.aging import Aging, Considered, Question
-from coldpress.drive.counting import Counting, ends_of
+from coldpress.drive.counting import Counting, after_refusal, ends_of
 from coldpress.drive.summaries import Digest, block_of, structural
 from coldpress.engine.aged import Aged, pinned
 from coldpress.engine.binding import editable_from
@@ -20,17 +20,23 @@ from coldpress.engine.gate import Terms, preflight, settle
 from coldpress.engine.layout import Ends, Layout
 from coldpress.engine.plan import placed_batch
 from coldpress.engine.pressure import Clearable, choose, clearables
-from coldpress.engine.rebuild import Writing, Written, write
+from coldpress.engine.rebuild import Writing, Written, index_of, write
 from coldpress.engine.session import Session
 from coldpress.engine.zones import Zones, evictable, kept_texts, zones
 from coldpress.measure.economics import Prompt, Removal
 from coldpress.measure.tokens import counter_for
 from coldpress.model.edits import Batch
+from coldpress.model.identity import original_sha
 from coldpress.model.notes import Note
 from coldpress.model.records import Cut, Pressure, PressureReason
 
 CARRIED_SHARE: Final = 0.25
 """Share of the target that turns carried over word for word may take."""
+
+FULL: Final = 0.97
+"""Share of the window from which on whatever can be freed goes. Before that the prompt still fits, by estimates that
+are 2 % off now and then, and to free a little each time would break the cache on every request: see
+docs/explanation/compaction-replay.md."""
 
 _NARROWER: Final = (3, 1)
 """Replies that stay where the settings' number leaves the prompt too long."""
@@ -110,7 +116,14 @@ class Shrinker:
         self._aging = aging
 
     def shrink(
-        self, asked: Question, budget: Budget, notes: tuple[Note, ...], *, digest: Digest | None, patient: bool
+        self,
+        asked: Question,
+        budget: Budget,
+        notes: tuple[Note, ...],
+        *,
+        digest: Digest | None,
+        patient: bool,
+        again_tokens: int = 0,
     ) -> Shrunk | None:
         """Say what can be done about a request; `None` below the trigger.
 
@@ -120,11 +133,15 @@ class Shrinker:
             notes: that are shown with a summary.
             digest: a model's summary that is ready; it also goes below the trigger, where the cache is cold.
             patient: a model's summary may be waited for, if one is wanted.
+            again_tokens: nothing is tried on a shorter prompt, since nothing came of that before.
         """
         layout = self._counting.layout(asked.name, asked.conversation, asked.session)
+        if asked.refused is not None:
+            lineage = after_refusal(asked.lineage, layout, asked.conversation, asked.held, asked.refused)
+            asked = replace(asked, lineage=lineage)
         ends = ends_of(layout, asked.conversation, asked.lineage, asked.held)
         is_free_moment = digest is not None and asked.held.belief.state == "cold"
-        if ends[-1] < budget.trigger_tokens and not is_free_moment:
+        if ends[-1] < max(budget.trigger_tokens, again_tokens) and not is_free_moment:
             return None
         allowed = self._settings.allow_thinking_loss
         floor = editable_from(asked.conversation, allow_thinking_loss=allowed)
@@ -165,14 +182,16 @@ class Shrinker:
     def _best(self, measured: _Measured, digest: Digest | None, *, patient: bool) -> tuple[_Attempt, bool]:
         """Keep as many turns as the settings ask for, and fewer only where the prompt stays too long all the same.
 
-        An urgent prompt is too long while it is above its trigger: it would be rewritten on every request from then on.
+        An urgent prompt is too long while it is at its trigger or near it: it would be rewritten on every request from
+        then on, and each time the cache would go with it.
 
         Returns:
             What can be done; and whether fewer turns are kept.
         """
         budget = measured.budget
         is_urgent = measured.before_tokens >= budget.urgent_tokens
-        too_long_tokens = budget.trigger_tokens if is_urgent else budget.urgent_tokens
+        resting_tokens = max(budget.target_tokens, budget.trigger_tokens - _least_tokens(budget))
+        too_long_tokens = resting_tokens if is_urgent else budget.urgent_tokens
         best = self._attempt(measured, budget.keep_turns, digest, patient=patient)
         is_narrowed = False
         for keep_turns in (turns for turns in _NARROWER if turns < budget.keep_turns):
@@ -193,11 +212,15 @@ class Shrinker:
         if attempt.after_tokens <= budget.target_tokens or "summary" not in budget.stages:
             return attempt
         wanted = evictable(asked.conversation, found, floor=measured.floor)
-        if digest is not None and digest.start > found.anchor and digest.stop <= found.tail:
-            return self._summarised(measured, attempt, digest)
+        is_whole = digest is not None and found.anchor < digest.start and digest.stop <= found.tail
+        if digest is not None and is_whole and digest.start >= measured.floor:
+            summarised = self._summarised(measured, attempt, digest)
+            if summarised.written is not None and not _is_little(measured, summarised):
+                return summarised
         if wanted is None:
             return attempt
-        if patient:
+        is_new = digest is None or (digest.start, digest.stop) != wanted
+        if patient and is_new:  # else a model has had these messages already, and made too much of them
             return replace(attempt, wants=Range(*wanted, task_stop=found.anchor + 1))
         made = structural(asked.conversation, *wanted, task_stop=found.anchor + 1, target_tokens=budget.target_tokens)
         return self._summarised(measured, attempt, made)
@@ -229,20 +252,23 @@ class Shrinker:
             asked.session.replies,
             digest.start,
             digest.stop,
+            rule_of=self._aging.rule_of,
             tokens_of=tokens_of,
             most_tokens=round(CARRIED_SHARE * budget.target_tokens),
         )
         kept = (place for place in kept_texts(conversation, digest.start, digest.stop) if place[0] not in copied)
+        index, notes = index_of(conversation, digest.start, digest.stop), self._settings.notes
         writing = Writing(
             start=digest.start,
             stop=digest.stop,
             kept=tuple(kept),
-            block=block_of(digest, generation, measured.notes, self._settings.notes),
+            block=block_of(digest, generation, measured.notes, notes, index=original_sha(index)),
             carried=copied,
             summary=digest.summary,
             generation=generation,
             covered_tokens=sum(map(tokens_of, range(digest.start, digest.stop))),
             summariser=digest.summariser,
+            index=index,
         )
         written = write(conversation, asked.session, writing)
         masks = tuple(m for m in masked.masks if not digest.start <= m.seen.message < digest.stop)
@@ -278,10 +304,12 @@ class Shrinker:
         if attempt.wants is not None:
             is_urgent = before >= budget.urgent_tokens
             return Shrunk(_declined(measured, "summary_awaited"), wants=attempt.wants, is_urgent=is_urgent)
-        freed, least = before - after, round(budget.min_gain * budget.window_tokens)
+        freed, least = before - after, _least_tokens(budget)
         reason = self._unworthy(measured, attempt, least)
         if reason is not None:
-            return Shrunk(_declined(measured, reason, escalate=True))
+            # Where nothing can go, it is only when the window is near that the work has to be split.
+            escalate = reason == "no_gain" or before >= budget.urgent_tokens
+            return Shrunk(_declined(measured, reason, escalate=escalate))
         digest, written = attempt.digest, attempt.written
         pressure = replace(
             _pressure(measured, _applied(attempt, budget)),
@@ -314,8 +342,8 @@ class Shrinker:
         # Else a little would go on every request, and each time the cache with it.
         falls_short = attempt.after_tokens > budget.target_tokens and freed < least
         comes_again = attempt.after_tokens >= budget.trigger_tokens
-        is_urgent = measured.before_tokens >= budget.urgent_tokens
-        return "no_gain" if (falls_short or comes_again) and not is_urgent else None
+        is_full = measured.before_tokens >= FULL * budget.window_tokens
+        return "no_gain" if (falls_short or comes_again) and not is_full else None
 
     def _considered(self, measured: _Measured, attempt: _Attempt, pressure: Pressure) -> Considered:
         masks = tuple(Aged(mask.seen, mask.view, 0) for mask in attempt.masks)
@@ -347,6 +375,17 @@ class Shrinker:
         )
 
 
+def _least_tokens(budget: Budget) -> int:
+    """What a compaction must free."""
+    return round(budget.min_gain * budget.window_tokens)
+
+
+def _is_little(measured: _Measured, attempt: _Attempt) -> bool:
+    """Whether it misses the target and frees so little that it is no use."""
+    budget, after = measured.budget, attempt.after_tokens
+    return after > budget.target_tokens and measured.before_tokens - after < _least_tokens(budget)
+
+
 def _applied(attempt: _Attempt, budget: Budget) -> PressureReason:
     if attempt.written is not None:
         return "summarised"
@@ -372,5 +411,5 @@ def _declined(measured: _Measured, reason: PressureReason, *, escalate: bool = F
 
 
 def _generation(session: Session) -> int:
-    """How many compactions the conversation has had."""
+    """How many times messages of the conversation were summarised."""
     return 0 if session.rebuild is None else session.rebuild.rebuild.generation

@@ -18,6 +18,7 @@ from coldpress.model.summary import Section, Summary
 STRUCTURAL: Final = "structural"
 
 _BYTES_PER_TOKEN: Final = 4
+_SHA_DIGITS: Final = 16
 _SUMMARY_SHARE: Final = 0.25
 """Share of the target that a summary by rules may take: its usual size has room in windows from 27,000 tokens on."""
 
@@ -64,14 +65,22 @@ def structural(conversation: Conversation, start: int, stop: int, *, task_stop: 
     return Digest(start, stop, conversation.messages[stop - 1].chain, built.summary, built.left_out)
 
 
-def block_of(digest: Digest, generation: int, notes: Sequence[Note], keys: NotesKeys) -> str:
-    """Write the text that the model reads in the place of the messages: the notes, then the summary."""
+def block_of(digest: Digest, generation: int, notes: Sequence[Note], keys: NotesKeys, *, index: str) -> str:
+    """Write the text that the model reads in the place of the messages: the notes, then the summary.
+
+    Args:
+        digest: with the summary.
+        generation: how many compactions the conversation has had, this one included.
+        notes: that are shown.
+        keys: how they are shown.
+        index: SHA-256 of the list of the messages' originals.
+    """
     text = render(
         digest.summary,
         first=digest.start + 1,
         last=digest.stop,
         generation=generation,
-        recall=None,
+        recall=f"Where coldpress runs, `coldpress recall {index[:_SHA_DIGITS]}` lists what to recall each by.",
         left_out=digest.left_out,
     )
     return f"{shown_notes(notes, keys, beside=text)}{text}"

@@ -23,6 +23,10 @@ MOST_WATCHED: Final = 500
 """Conversations whose calls are remembered: some 300 bytes a call, and only where something was taken away."""
 
 
+MOST_LOOKED_AT: Final = 50
+"""More messages than this are looked at in a thread: one takes some 50 microseconds."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Head:
     """The head of a lineage's last request: the hash of its bytes, and how it was written."""
@@ -50,6 +54,17 @@ class Watching:
         """How many conversations' calls are remembered."""
         with self._lock:
             return len(self._watched)
+
+    def is_behind(self, name: str, conversation: Conversation, session: Session) -> bool:
+        """Whether `look` would take long: on so many messages nobody has looked, as after a restart."""
+        messages = conversation.messages
+        if not session.aged or len(messages) <= MOST_LOOKED_AT:
+            return False
+        with self._lock:
+            stem = self._stems.get(name)
+            if stem is not None and len(messages) - stem.messages <= MOST_LOOKED_AT and stem.holds(conversation):
+                return False
+            return not any(message.chain in self._watched for message in messages[-MOST_LOOKED_AT - 1 :])
 
     def look(self, name: str, conversation: Conversation, session: Session) -> tuple[Finding, ...]:
         """Look at a request: at its head, and at the calls in the messages that are new.
@@ -106,13 +121,16 @@ class Watching:
 
         Where that was taken by another request, which continued otherwise, there may be one to share.
         """
+        messages = conversation.messages
         with self._lock:
-            for message in reversed(conversation.messages):
+            stem = self._stems.get(name)
+            if stem is None or not stem.holds(conversation):
+                stem = NOTHING_WATCHED
+            for message in reversed(messages[max(0, stem.messages - 1) :]):
                 state = self._watched.pop(message.chain, None)
                 if state is not None:
                     return state
-            stem = self._stems.get(name)
-        return stem if stem is not None and stem.holds(conversation) else NOTHING_WATCHED
+        return stem
 
     def _look_at_head(self, name: str, conversation: Conversation) -> tuple[Finding, ...]:
         digest = xxhash.xxh3_128()

@@ -10,15 +10,17 @@ from coldpress.config.settings import Settings
 from coldpress.drive.accounts import Accounts
 from coldpress.drive.aging import Aging, Considered, Question
 from coldpress.drive.compaction import Compaction, Run
-from coldpress.drive.counting import Counting
+from coldpress.drive.counting import Counting, place_of
 from coldpress.drive.exchange import Inbound
 from coldpress.drive.insight import Insight
+from coldpress.drive.memory import Refused
 from coldpress.drive.receipts import lineage_of
 from coldpress.drive.settle import Settler
 from coldpress.drive.summariser import Summariser
 from coldpress.engine.belief import Held
 from coldpress.engine.session import Session
 from coldpress.model.conversation import Conversation
+from coldpress.model.overflow import Overflow
 from coldpress.model.records import Operation
 from coldpress.stores.base import Store
 
@@ -51,6 +53,7 @@ class Weighing:
         self._insight = insight
         self._settler = settler
         self._workers = workers
+        self._lacks_log = settings.require_raw_log and not settings.store.raw_log  # then the store takes no batch
         self._counting = Counting()
         self._aging = Aging(settings, accounts, self._counting)
         asks_model = settings.summariser.kind != "structural"
@@ -83,15 +86,18 @@ class Weighing:
             run: does work here or beside the event loop.
         """
         self._accounts.refresh_forecast(inbound.harness, self._workers)  # it must be there before it is needed
-        if self._is_decided(conversation, session):
+        refused = self._refused(inbound, conversation)
+        if self._is_decided(conversation, session, refused):
             return None
         asked = self._question(inbound, conversation, session, held, operation)
+        if refused is not None:
+            asked = await self._after_refusal(asked, refused, inbound.task, run)
         opening = self._compaction.opening(asked)
         if opening is not None:
             return opening
         budget = self._compaction.budget(asked, inbound.task)
         pressed = await self._compaction.consider(asked, budget, run) if budget is not None else None
-        if (pressed is not None and pressed.applied) or not self._aging.may_have_aged(session):
+        if (pressed is not None and pressed.applied) or self._lacks_log or not self._aging.may_have_aged(session):
             return pressed
         look = self._aging.look(asked)
         aged = await run(functools.partial(self._aging.consider, look), beside=look.is_heavy)
@@ -111,9 +117,9 @@ class Weighing:
         asked = self._question(inbound, conversation, session, held, "drain")
         return self._compaction.as_it_stands(asked, inbound.task, exact_tokens)
 
-    def remember(self, name: str, considered: Considered, *, now: float) -> None:
+    def remember(self, conversation: Conversation, considered: Considered, *, now: float) -> None:
         """Keep what a summary that went out says for good; blocking."""
-        self._compaction.remember(name, considered, now=now)
+        self._compaction.remember(conversation, considered, now=now)
 
     async def close(self) -> None:
         """Give up what is being written in the background."""
@@ -134,12 +140,36 @@ class Weighing:
             at=inbound.received_at,
             operation=operation,
             headers=tuple(headers),
+            learned_tokens=self._insight.window(inbound.provider, conversation.head.model),
         )
 
-    def _is_decided(self, conversation: Conversation, session: Session) -> bool:
-        """Whether this very request was decided on before: the first decision on it holds, whatever came of it."""
+    def _refused(self, inbound: Inbound, conversation: Conversation) -> Refused | None:
+        """Give the refusal of the last request, where this one is the same or goes on from it, and asks as it did."""
+        refused = self._insight.lineage(conversation).refused
+        if refused is None or refused.asked != (inbound.provider, conversation.head.model):
+            return None
+        return refused if place_of(refused, conversation) is not None else None
+
+    async def _after_refusal(self, asked: Question, refused: Refused, task: str | None, run: Run) -> Question:
+        """Put to a question what a refusal told; where it named no window, that is less than the prompt had."""
+        if refused.told.window_tokens is None:
+            counted = await run(functools.partial(self._compaction.refused_tokens, asked, refused), beside=True)
+            told = Overflow(refused.told.prompt_tokens, refused.told.prompt_tokens or counted)
+            refused = replace(refused, told=told)
+            if told.window_tokens is not None and not self._compaction.knows_window(asked, task):
+                self._insight.learn_window(asked.provider, asked.conversation.head.model, told.window_tokens)
+                asked = replace(asked, learned_tokens=told.window_tokens)
+        return replace(asked, refused=refused)
+
+    def _is_decided(self, conversation: Conversation, session: Session, refused: Refused | None) -> bool:
+        """Whether this very request was decided on before: the first decision on it holds, whatever came of it.
+
+        A request that was too long without a batch is decided on again: the provider has nothing of it.
+        """
         last = len(conversation.messages) - 1
         stands = bool(session.aged) and session.aged[-1].at == last
+        if refused is not None and not stands:
+            return self._settler.sent_exact(conversation.messages[last].chain)
         # Sent before without a batch, it may have gone on since, and all that follows it goes by what was sent.
         again = conversation.known == len(conversation.messages) or self._insight.was_sent(conversation)
         return stands or again or self._settler.sent_exact(conversation.messages[last].chain)

@@ -40,7 +40,7 @@ class Budget:
         urgent: share from which on nothing is waited for.
         keep_turns: replies of the model at the end that stay as they are, each with what follows it.
         stages: what may be done, in this order.
-        max_generations: compactions of one conversation after which the work should be split.
+        max_generations: summaries of one conversation after which the work should be split.
         min_gain: share of the window that a compaction must free, else the work should be split.
 
     Raises:
@@ -142,10 +142,13 @@ class Budgets:
         >>> found.trigger_tokens, found.target_tokens
         (65000, 45000)
         """
-        matching = (rule for rule in self.rules if rule.matches(model=model, harness=harness, task=task))
-        rule = next(matching, BudgetRule())
+        rule = self.rule(model=model, harness=harness, task=task) or BudgetRule()
         window_tokens = _first(rule.window_tokens, self.default.window_tokens, nominal_tokens)
         return None if window_tokens is None else _budget(rule, self.default, window_tokens)
+
+    def rule(self, *, model: str | None, harness: str | None, task: str | None) -> BudgetRule | None:
+        """Give the first rule that matches a request, the only one that counts; `None` where none does."""
+        return next((rule for rule in self.rules if rule.matches(model=model, harness=harness, task=task)), None)
 
 
 def problems(default: BudgetRule, rules: tuple[BudgetRule, ...]) -> tuple[str, ...]:

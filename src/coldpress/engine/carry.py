@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Final
 
-from coldpress.engine.catalogue import Classified, classify
-from coldpress.engine.exactness import judge
+from coldpress.engine.aged import RuleOf
+from coldpress.engine.catalogue import Kind
+from coldpress.engine.injected import is_nobodys
 from coldpress.engine.pairs import turns
-from coldpress.model.conversation import Conversation, Text, ToolResult
+from coldpress.engine.policy import is_ordered_exact
+from coldpress.engine.summary.commands import standing_failures
+from coldpress.engine.summary.events import Event, Ran, events
+from coldpress.model.conversation import Conversation, Text
 
-LATEST_KINDS: Final = ("plan", "memory")
+LATEST_KINDS: Final[tuple[Kind, ...]] = ("plan", "memory")
 """Of these the last call alone counts: it shows the state that all earlier ones led to."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Called:
-    """A call with its result: what was called, in which message the result stands, and whether it failed."""
-
-    name: str
-    message: int
-    failed: bool
 
 
 def carried(
@@ -30,68 +24,63 @@ def carried(
     start: int,
     stop: int,
     *,
+    rule_of: RuleOf,
     tokens_of: Callable[[int], int],
     most_tokens: int,
 ) -> tuple[int, ...]:
     """List the messages to carry over, in order: whole turns, without the prose of users that stands between them.
 
-    They hold the latest run of a command where that failed, and the last plan and the last use of memory. The newest
-    turns come first; one that does not fit any more is left to the summary.
+    All turns are, with a result that the user's own settings keep exact, whatever they have. Then those with the latest
+    run of a command where that failed and nothing later shows that it would pass, and with the last plan and the last
+    use of memory: the newest come first, and one that does not fit any more is left to the summary.
 
     Args:
         conversation: the request.
         replies: indices of the messages that begin a reply.
         start, stop: the messages that go, half-open; they begin a reply and end in front of one.
+        rule_of: gives the rule of a tool.
         tokens_of: tokens of a message.
-        most_tokens: what all of them may have together.
+        most_tokens: what all but those that are kept exact may have together.
     """
-    wanted = _wanted(conversation, start, stop)
+    happened = tuple(events(conversation, 0, len(conversation.messages)))
+    ordered = _ordered(happened, rule_of)
+    wanted = _wanted(happened)
     chosen: list[int] = []
     for turn in reversed(turns(conversation, replies, start, stop)):
-        if wanted.isdisjoint(range(turn.start, turn.stop)) or turn.doubtful:
-            continue
-        messages = [index for index in range(turn.start, turn.stop) if not _is_prose(conversation, index)]
-        tokens = sum(map(tokens_of, messages))
-        if tokens > most_tokens:
-            continue
-        most_tokens -= tokens
-        chosen += messages
+        inside = range(turn.start, turn.stop)
+        messages = [index for index in inside if not _is_prose(conversation, index)]
+        if not ordered.isdisjoint(inside):
+            chosen += messages
+        elif not wanted.isdisjoint(inside) and not turn.doubtful:
+            tokens = sum(map(tokens_of, messages))
+            if tokens <= most_tokens:
+                most_tokens -= tokens
+                chosen += messages
     return tuple(sorted(chosen))
 
 
-def _wanted(conversation: Conversation, start: int, stop: int) -> frozenset[int]:
-    """Find the messages in the range whose results must stay: those that no later run of the same call replaces."""
-    latest = {called.name: called for called in _calls(conversation)}
-    return frozenset(
-        called.message
-        for name, called in latest.items()
-        if start <= called.message < stop and (called.failed or name in LATEST_KINDS)
-    )
+def _ordered(happened: Sequence[Event], rule_of: RuleOf) -> frozenset[int]:
+    """Find the messages with results of which the settings say that nothing is ever done to them."""
+    runs = (event for event in happened if isinstance(event, Ran))
+    return frozenset(run.number - 1 for run in runs if is_ordered_exact(rule_of(run.tool, run.classified.kind)))
 
 
-def _calls(conversation: Conversation) -> Iterator[_Called]:
-    for index, message in enumerate(conversation.messages):
-        for _, result in message.results:
-            if result.call is not None:
-                arguments = conversation.arguments(result.call)
-                classified = classify(result.call.name, arguments)
-                failed = _failed(conversation, result, classified)
-                yield _Called(_name(result.call.name, arguments, classified), index, failed)
-
-
-def _name(tool: str, arguments: str, classified: Classified) -> str:
-    """Name what was called, so that a later run of the same has the same name."""
-    if classified.kind in LATEST_KINDS:
-        return classified.kind
-    return f"{tool} {' '.join((classified.command or classified.target or arguments).split())}"
-
-
-def _failed(conversation: Conversation, result: ToolResult, classified: Classified) -> bool:
-    texts = [conversation.text(literal) for literal in result.texts if literal.readable]
-    return any(judge(classified, text, wire_failed=result.failed) == "failed_result" for text in texts)
+def _wanted(happened: Sequence[Event]) -> frozenset[int]:
+    """Find the messages whose results must stay where there is room: those that no later run of the same replaces."""
+    latest = {
+        event.classified.kind: event.number - 1
+        for event in happened
+        if isinstance(event, Ran) and event.classified.kind in LATEST_KINDS
+    }
+    return frozenset((*latest.values(), *(failure.run.number - 1 for failure in standing_failures(happened))))
 
 
 def _is_prose(conversation: Conversation, index: int) -> bool:
     """Whether a message holds nothing but words of a user or of the system."""
     message = conversation.messages[index]
-    return message.role in ("user", "system") and all(isinstance(block, Text) for block in message.blocks)
+    if message.role not in ("user", "system"):
+        return False
+    texts = [block.literal for block in message.blocks if isinstance(block, Text)]
+    if len(texts) < len(message.blocks):
+        return False
+    return not any(text.readable and is_nobodys(conversation.text(text)) for text in texts)

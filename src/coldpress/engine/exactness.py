@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from typing import Final, Literal
 
-import msgspec
-
+from coldpress.engine import envelopes
 from coldpress.engine import exactness_data as data
 from coldpress.engine.catalogue import Classified, Kind
 from coldpress.engine.credentials import holds_secret
+from coldpress.engine.envelopes import LABEL_CHARS, json_object, returncode
 from coldpress.engine.markers import is_client_truncated, is_marked
 
-__all__ = ["Verdict", "holds_secret", "judge"]
+__all__ = ["Verdict", "failed", "holds_secret", "judge"]
 
 Verdict = Literal["ok", "failed_result", "protected_kind", "already_pressed"]
 
@@ -25,12 +25,9 @@ PROTECTED_KINDS: Final[frozenset[Kind]] = frozenset({"mutation", "plan", "memory
 ENVELOPE_CHARS: Final = 400
 """How far from either end a harness's own failure line may stand."""
 
-LABEL_CHARS: Final = 600
 COMPLAINT_CHARS: Final = 1_000
 
 _ANSI: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
-_RETURNCODE: Final = re.compile(r"\s*(?:OBSERVATION:\s*)?<returncode>(-?\d+)</returncode>")
-_TAGGED_OUTPUT: Final = re.compile(r"<output>\n?([\s\S]*?)\n?(?:</output>\s*\Z|\Z)")
 
 
 def judge(classified: Classified, text: str, *, wire_failed: bool | None) -> Verdict:
@@ -55,12 +52,28 @@ def judge(classified: Classified, text: str, *, wire_failed: bool | None) -> Ver
     if _failed_envelope(classified, plain):
         return "failed_result"
     if classified.runs_program:
-        body = _body(plain)
+        body = envelopes.body(plain)
         if _tells_of_failure(body):
             return "failed_result"
         if data.DIFF.search(body):
             return "protected_kind"
     return "protected_kind" if holds_secret(text) else "ok"
+
+
+def failed(classified: Classified, text: str, *, wire_failed: bool | None) -> bool:
+    """Say whether a call failed, whatever kind it is of and whatever its client left out of what came back.
+
+    Args:
+        classified: the call.
+        text: its result as the client sent it.
+        wire_failed: the wire's failure flag, `None` where the format has none. `False` proves nothing, as for `judge`.
+    """
+    if wire_failed:
+        return True
+    plain = _plain(text)
+    if _failed_envelope(classified, plain):
+        return True
+    return classified.runs_program and _tells_of_failure(envelopes.body(plain))
 
 
 def _plain(text: str) -> str:
@@ -82,9 +95,9 @@ def _failed_envelope(classified: Classified, plain: str) -> bool:
         return True
     if classified.command is None and not classified.runs_program:
         return False
-    code = _RETURNCODE.match(head)
+    code = returncode(head)
     if code is not None:
-        return int(code[1]) != 0
+        return code != 0
     if data.NEAR_HEAD.search(head):
         return True
     if not classified.runs_program:
@@ -108,7 +121,7 @@ def _failed_json(classified: Classified, plain: str) -> bool:
 
     The text of a file may be JSON that says anything, so a source counts only by the exit code beside its output.
     """
-    fields = _json_object(plain)
+    fields = json_object(plain)
     if fields is None:
         return False
     if any(_nonzero(fields.get(key)) for key in _EXIT_KEYS) and ("output" in fields or classified.kind != "source"):
@@ -129,29 +142,6 @@ def _nonzero(value: object) -> bool:
     if isinstance(value, str):
         return bool(re.fullmatch(r"-?0*[1-9]\d*", value))
     return isinstance(value, int) and not isinstance(value, bool) and value != 0
-
-
-def _json_object(plain: str) -> dict[str, object] | None:
-    stripped = plain.strip()
-    if not stripped.startswith("{"):
-        return None
-    try:
-        return msgspec.json.decode(stripped, type=dict[str, object])
-    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
-        return None
-
-
-def _body(plain: str) -> str:
-    """Take the output out of a harness's envelope, so that its lines begin where patterns look for them."""
-    fields = _json_object(plain)
-    if fields is not None and isinstance(output := fields.get("output"), str):
-        return _plain(output)
-    if _RETURNCODE.match(plain) and (tagged := _TAGGED_OUTPUT.search(plain)):
-        return "\n" + tagged[1]
-    if plain.startswith("\nOBSERVATION:"):
-        return plain.replace("OBSERVATION:", "", 1)
-    at = plain.find("\nOutput:", 0, LABEL_CHARS)
-    return plain if at < 0 else "\n" + plain[at + len("\nOutput:") :].lstrip(" ")
 
 
 def _tells_of_failure(body: str) -> bool:

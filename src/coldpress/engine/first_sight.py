@@ -172,12 +172,12 @@ def _answer_refusal(candidate: Candidate) -> Verdict | None:
     """Give the exact text of an earlier, pressed read in the place of the client's refusal to read it again."""
     if candidate.classified.kind != "source" or not is_reread_refusal(candidate.text):
         return None
-    target, asked = candidate.classified.target, _asked_for(candidate.arguments)
+    target, asked = candidate.classified.target, asked_for(candidate.arguments)
     # Only the very range that was asked for again: the text of another one would be a wrong answer.
     same_call = [
         seen
         for seen in (*candidate.hidden, *candidate.seen)
-        if target is not None and seen.classified.target == target and _asked_for(seen.arguments) == asked
+        if target is not None and seen.classified.target == target and asked_for(seen.arguments) == asked
     ]
     if not same_call or (same_call[-1].standing is None and same_call[-1] not in candidate.hidden):
         return None
@@ -188,7 +188,7 @@ def _answer_refusal(candidate: Candidate) -> Verdict | None:
     return Verdict(standing, _line(candidate, rule, standing, "restored"))
 
 
-def _asked_for(arguments: str) -> object:
+def asked_for(arguments: str) -> object:
     """Give the arguments of a read in the form clients compare them: order and defaults play no part."""
     try:
         given = msgspec.json.decode(arguments)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Final, Literal
 
-import msgspec
-
-from coldpress.engine import catalogue_data as data
-from coldpress.engine.catalogue import classify
+from coldpress.engine.calls import exact_name
+from coldpress.engine.catalogue import Classified, classify
+from coldpress.engine.changes import changed, took_effect
 from coldpress.engine.reads import Lines, lines_shown
 from coldpress.engine.session import Seen, Session
 from coldpress.model.conversation import CallId, Conversation, ToolCall, ToolResult
@@ -28,8 +26,6 @@ Why = Literal[
 """In this order: the first that holds."""
 
 REFETCHABLE_KINDS: Final = frozenset({"source", "search", "listing", "web"})
-
-_PATCHED: Final = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.+?)\s*$", re.MULTILINE)
 
 
 def reasons(conversation: Conversation, session: Session) -> Mapping[EditKey, Why]:
@@ -57,7 +53,7 @@ class _Later:
 
     def __init__(self) -> None:
         self._reads: defaultdict[str, list[Lines]] = defaultdict(list)
-        self._calls: set[tuple[str, str]] = set()
+        self._calls: set[bytes] = set()
         self._changed: set[str] = set()
         self._has_changed = False
 
@@ -65,7 +61,7 @@ class _Later:
         kind, target = seen.classified.kind, seen.classified.target
         if kind == "source" and target is not None and self._is_superseded(conversation, seen, _path(target)):
             return "superseded"
-        if _call(seen) in self._calls:
+        if exact_name(seen.classified, seen.arguments) in self._calls:
             return "repeated"
         if kind == "source" and target is not None and _path(target) in self._changed:
             return "stale"
@@ -79,7 +75,7 @@ class _Later:
         if isinstance(result, ToolResult) and result.failed:
             return
         if seen.standing is None or seen.standing.mode == "lossless":
-            self._calls.add(_call(seen))
+            self._calls.add(exact_name(seen.classified, seen.arguments))
         if seen.classified.kind == "source" and seen.classified.target is not None and seen.all_lines_visible:
             lines = lines_shown(seen.classified, seen.arguments, conversation.text(seen.literal))
             if lines is not None:
@@ -99,45 +95,26 @@ class _Later:
 
 
 def _changes(conversation: Conversation) -> dict[int, tuple[str, ...]]:
-    """Name the files that calls changed, by the message of the call; "" where it is not clear which.
-
-    A call that failed by the wire's own flag changed nothing.
-    """
+    """Name the files that calls changed, by the message of the call; "" where it is not clear which."""
     found: dict[tuple[int, CallId], tuple[str, ...]] = {}
-    calls: dict[CallId, int] = {}
+    calls: dict[CallId, tuple[int, Classified]] = {}
     for index, message in enumerate(conversation.messages):
         for block in message.blocks:
             if isinstance(block, ToolCall):
-                calls[block.id] = index
-                found[index, block.id] = tuple(_changed_by(conversation, block))
-            elif isinstance(block, ToolResult) and block.failed and block.call is not None:
-                found.pop((calls[block.call_id], block.call_id), None)
+                arguments = conversation.arguments(block)
+                classified = classify(block.name, arguments)
+                calls[block.id] = index, classified
+                change = changed(classified, arguments) if classified.kind == "mutation" else None
+                if change is not None:
+                    found[index, block.id] = change.places or ("",)
+            elif isinstance(block, ToolResult) and block.call is not None and block.call_id in calls:
+                place, classified = calls[block.call_id]
+                if (place, block.call_id) in found and not took_effect(conversation, classified, block):
+                    del found[place, block.call_id]
     joined: defaultdict[int, tuple[str, ...]] = defaultdict(tuple)
     for (index, _), paths in found.items():
         joined[index] += paths
     return joined
-
-
-def _changed_by(conversation: Conversation, call: ToolCall) -> Iterator[str]:
-    arguments = conversation.arguments(call)
-    if classify(call.name, arguments).kind != "mutation":
-        return
-    try:
-        given = msgspec.json.decode(arguments, type=dict[str, object])
-    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
-        given = {}
-    named = [value for key in data.PATH_KEYS if isinstance(value := given.get(key), str)]
-    named += [path for value in given.values() if isinstance(value, str) for path in _PATCHED.findall(value)]
-    yield from (_path(path) for path in named or [""])
-
-
-def _call(seen: Seen) -> tuple[str, str]:
-    """Name a call so that the same call has the same name: the order of its arguments plays no part."""
-    try:
-        given = msgspec.json.decode(seen.arguments)
-        return seen.tool, msgspec.json.encode(given, order="deterministic").decode()
-    except (msgspec.MsgspecError, RecursionError, UnicodeEncodeError):
-        return seen.tool, seen.arguments
 
 
 def _path(path: str) -> str:

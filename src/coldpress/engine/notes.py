@@ -1,4 +1,4 @@
-"""Say which notes are allowed, add facts to them without losing any, and write them out for the model's window."""
+"""Say which notes are allowed, how large they may be, and add facts to them without losing any."""
 
 from __future__ import annotations
 
@@ -215,7 +215,10 @@ def facts(summary: Summary) -> tuple[str, ...]:
 
 
 def _one_line(item: Item) -> str:
-    return _LINE_ENDS.sub(r"\\n", item.text.strip())
+    path = item.quotes[0] if item.quotes else ""
+    # How often a file was changed is true of one moment only, and would be a new fact each time.
+    text = path if path and item.text.startswith(f"{path}: changed by ") else item.text
+    return _LINE_ENDS.sub(r"\\n", text.strip())
 
 
 def remembered(

@@ -121,6 +121,17 @@ DEFAULT_POLICY: Final = Policy(
 """What holds where the settings name no rules of their own."""
 
 
+def is_ordered_exact(rule: Rule) -> bool:
+    """Whether a rule is one of the user's own that says `exact`: then nothing is ever done to what it matches.
+
+    By default many kinds are exact as well, since they are not worth the risk; those may leave with their turn. So may
+    what a mode was asked for that this version does not have.
+    """
+    if rule.modes != ("exact",) or rule.unbuilt or rule is NO_RULE:
+        return False
+    return not any(rule is own for own in DEFAULT_POLICY.rules)
+
+
 def with_source_age(policy: Policy, turns: int) -> Policy:
     """Let every rule for sources that says nothing else mask reads that are older than this many turns.
 

@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from typing import Final
 
 from coldpress.engine.aged import Due, RuleOf, View, ViewOf
+from coldpress.engine.documents import sets_rules
 from coldpress.engine.need import Why, reasons
 from coldpress.engine.plan import REFERABLE
 from coldpress.engine.policy import Rule
 from coldpress.engine.pressure_data import risk
 from coldpress.engine.session import Seen, Session
+from coldpress.engine.signals import signals
 from coldpress.engine.zones import Zones
 from coldpress.model.conversation import Conversation
+
+MOST_STEERING_CHARS: Final = 40_000
+"""How much of a document is searched for what it forbids: its head, as for summaries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +52,8 @@ def clearables(
     """List the results between the keep zones that may become one line, in the order of messages.
 
     Under pressure a rule's age does not count, and sources may go too unless their rule is `exact`. What must stay
-    exact by its own structure, what is shortened already and what gains too little has no view and is left out.
+    exact by its own structure, what is shortened already and what gains too little has no view and is left out. So are
+    documents that set rules: a summary says what they forbid, one line would not.
 
     Args:
         conversation: the request.
@@ -64,7 +71,7 @@ def clearables(
         if not first <= seen.message < zones.tail:
             continue
         rule = rule_of(seen.tool, seen.classified.kind)
-        if not _may_clear(seen, rule):
+        if not _may_clear(seen, rule) or _steers(conversation, seen):
             continue
         view = view_of(Due(place, seen, rule, "mask", 1))
         if view is not None and view.standing.original not in pinned:
@@ -101,6 +108,11 @@ def _may_clear(seen: Seen, rule: Rule) -> bool:
     if rule.unbuilt or rule.modes == ("exact",) or seen.classified.kind not in REFERABLE:
         return False
     return seen.standing is None or seen.standing.mode not in ("mask", "restore")
+
+
+def _steers(conversation: Conversation, seen: Seen) -> bool:
+    """Whether a result is a document that forbids or limits something: one line in its place would not say so."""
+    return sets_rules(seen.classified) and any(signals(conversation.text(seen.literal)[:MOST_STEERING_CHARS]))
 
 
 def _worth(one: Clearable) -> float:

@@ -8,7 +8,7 @@ one, `placed_rebuild` sets it anew on each request.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,9 +16,10 @@ import msgspec
 
 from coldpress.engine.first_sight import RecipeStep
 from coldpress.engine.reduce import dedupe
+from coldpress.engine.refusals import answers
 from coldpress.engine.session import PlacedRebuild, Session
 from coldpress.measure.tokens import estimate
-from coldpress.model.conversation import Conversation, Message, Span, Text, ToolCall, ToolResult
+from coldpress.model.conversation import Conversation, Span, Text, ToolCall, ToolResult
 from coldpress.model.edits import Rebuild, Standing
 from coldpress.model.identity import original_sha
 from coldpress.model.summary import Summary
@@ -30,7 +31,7 @@ _MARK: Final = re.compile(rb",\s*" + _MARK_FIELD + rb"|" + _MARK_FIELD + rb"\s*,
 
 _STRING: Final = rb'"[^"\\]*(?:\\.[^"\\]*)*"'
 _FIRST: Final = re.compile(
-    rb'\{"role":(' + _STRING + rb'),"content":(?:(' + _STRING + rb')|(\[(?:[^"\]]|' + _STRING + rb')*)\])\}', re.DOTALL
+    rb'\{"role":(' + _STRING + rb'),"content":(?:(' + _STRING + rb')|(\[(?:[^"\]]|' + _STRING + rb")*)\])\}", re.DOTALL
 )
 """The first message as `_prose` writes it, with its role and its text or its blocks. A JSON decoder would refuse lone
 surrogates, which a client's words may hold."""
@@ -48,6 +49,7 @@ class Writing:
         summary: what `block` says.
         generation: see `Rebuild`, like `summariser`.
         covered_tokens: of the messages that go.
+        index: what `index_of` gives for them, if `block` names it.
     """
 
     start: int
@@ -59,6 +61,7 @@ class Writing:
     generation: int = 0
     covered_tokens: int = 0
     summariser: str = ""
+    index: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,8 @@ class Written:
     Attributes:
         start: index of the first message that goes.
         rebuild: to be stored and placed.
-        originals: SHA-256 and JSON text of every message that goes, and of that text.
+        originals: SHA-256 and JSON text, without cache marks, of every message that goes, then those of `block` and
+            `index`.
         restores: decisions that give results behind them back exact, since what they repeat is not sent any more.
         restored: SHA-256 and text of what these restore.
     """
@@ -89,10 +93,10 @@ def write(conversation: Conversation, session: Session, writing: Writing) -> Wri
         writing: what is to be written; `start` is 1 or more: some message stands in front.
     """
     messages = conversation.messages
-    gone = messages[writing.start : writing.stop]
-    originals = tuple((original_sha(text), text) for text in (_json(conversation, message) for message in gone))
-    literal = ",".join((_prose(conversation, writing), *_carried(conversation, writing.carried)))
-    block = original_sha(writing.block)
+    gone = (_unmarked(conversation, at) for at in range(writing.start, writing.stop))
+    originals = tuple((original_sha(text), text) for text in gone)
+    literal = ",".join((_prose(conversation, writing), *(_unmarked(conversation, at) for at in writing.carried)))
+    texts = tuple((original_sha(text), text) for text in (writing.block, writing.index) if text)
     restores, restored = _restores(conversation, session, writing.start, writing.stop)
     rebuild = Rebuild(
         anchor=messages[writing.start - 1].chain,
@@ -104,9 +108,21 @@ def write(conversation: Conversation, session: Session, writing: Writing) -> Wri
         covered_tokens=writing.covered_tokens,
         literal_tokens=estimate(literal),
         summariser=writing.summariser,
-        block=block,
+        block=original_sha(writing.block),
+        index=original_sha(writing.index) if writing.index else "",
     )
-    return Written(writing.start, rebuild, (*originals, (block, writing.block)), restores, restored)
+    return Written(writing.start, rebuild, (*originals, *texts), restores, restored)
+
+
+def index_of(conversation: Conversation, start: int, stop: int) -> str:
+    """List messages by number, from 1, each with the SHA-256 by which its JSON text is recalled: `m12 9f2c...`.
+
+    Args:
+        conversation: as the client sent it.
+        start, stop: indices of the messages, half-open.
+    """
+    named = ((at + 1, original_sha(_unmarked(conversation, at))) for at in range(start, stop))
+    return "".join(f"m{number} {sha}\n" for number, sha in named)
 
 
 def placed_rebuild(conversation: Conversation, at: Mapping[bytes, int], rebuild: Rebuild) -> PlacedRebuild | None:
@@ -171,15 +187,14 @@ def _text(conversation: Conversation, index: int, block: int) -> tuple[str, str]
     return role, conversation.body[text.literal.span.start : text.literal.span.end].decode()
 
 
-def _carried(conversation: Conversation, carried: Sequence[int]) -> Iterable[str]:
-    """Copy messages byte for byte, without the cache marks that the client sets."""
-    for index in carried:
-        pieces, at = [], conversation.messages[index].span.start
-        for mark in _marks(conversation, index):
-            pieces.append(conversation.body[at : mark.start()])
-            at = mark.end()
-        pieces.append(conversation.body[at : conversation.messages[index].span.end])
-        yield b"".join(pieces).decode()
+def _unmarked(conversation: Conversation, index: int) -> str:
+    """Copy a message byte for byte, without the cache marks that the client sets: they move on and say nothing."""
+    pieces, at = [], conversation.messages[index].span.start
+    for mark in _marks(conversation, index):
+        pieces.append(conversation.body[at : mark.start()])
+        at = mark.end()
+    pieces.append(conversation.body[at : conversation.messages[index].span.end])
+    return b"".join(pieces).decode()
 
 
 def _marks(conversation: Conversation, index: int) -> Iterable[re.Match[bytes]]:
@@ -191,19 +206,15 @@ def _marks(conversation: Conversation, index: int) -> Iterable[re.Match[bytes]]:
             yield mark
 
 
-def _json(conversation: Conversation, message: Message) -> str:
-    return conversation.body[message.span.start : message.span.end].decode()
-
-
 def _restores(
     conversation: Conversation, session: Session, start: int, stop: int
 ) -> tuple[tuple[Standing, ...], tuple[tuple[str, str], ...]]:
-    """Give results behind the messages that go back exact where they repeat one of those."""
+    """Give results behind the messages that go back exact where they repeat one of those, or refuse to."""
     repeats = [e for e in session.edits if e.message >= stop and "dedupe" in e.standing.mode and e.standing.recipe]
-    if not repeats:
-        return (), ()
-    gone = frozenset(_result_names(conversation, range(start, stop)))
-    restores, restored = [], []
+    gone = frozenset(_result_names(conversation, range(start, stop))) if repeats else frozenset[str]()
+    answered = tuple(answers(conversation, session, start, stop))
+    restores = [standing for standing, _ in answered]
+    restored = [(standing.original, refusal) for standing, refusal in answered]
     for edit in repeats:
         standing = edit.standing
         if gone.isdisjoint(_repeated(standing.recipe)):

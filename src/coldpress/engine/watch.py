@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from coldpress.engine.catalogue import Classified, classify
-from coldpress.engine.exactness import judge
+from coldpress.engine.calls import Asked, asked, command_subjects, file_subject
+from coldpress.engine.catalogue import classify
+from coldpress.engine.changes import changed, took_effect
 from coldpress.engine.session import AgedEdits, Session
-from coldpress.engine.watch_calls import Asked, asked, changed, command_subjects, file_subject
 from coldpress.measure.tokens import estimate
 from coldpress.model.conversation import Conversation, ToolCall, ToolResult
 from coldpress.model.records import Finding
@@ -156,9 +156,9 @@ class _Looking:
         """Take note of a call and of where its result stands; `None` where its repetition would mean nothing."""
         arguments = self.conversation.arguments(call)
         found = classify(call.name, arguments)
-        names = changed(found, arguments)
-        if names is not None and not _failed(self.conversation, found, result):
-            self.changes.append(Change(message, names))
+        change = changed(found, arguments)
+        if change is not None and took_effect(self.conversation, found, result):
+            self.changes.append(Change(message, change.names))
         wanted = asked(found, arguments)
         if wanted is None:
             return None
@@ -177,7 +177,8 @@ class _Looking:
 
     def _lost(self, one: Made) -> Made | None:
         """Find the earlier call that is made again because its result was taken away."""
-        same = [old for old in self.made[:-1] if _means_the_same(old.asked, one.asked)]
+        subject = one.asked.subject  # there may be hundreds of calls, and few are about the same
+        same = [old for old in self.made[:-1] if old.asked.subject == subject and _means_the_same(old.asked, one.asked)]
         if not same:
             return None
         latest = next((old for old in reversed(same) if old.asked.exact == one.asked.exact), same[-1])
@@ -258,16 +259,6 @@ def _is_ruled_out(wanted: Asked, tool: str, item: Item) -> bool:
         if wanted.subject == file_subject(quote) and (len(item.quotes) == 1 or tool in item.text):
             return True
     return False
-
-
-def _failed(conversation: Conversation, found: Classified, result: ToolResult) -> bool:
-    """Whether a change was refused, so that nothing changed."""
-    if result.failed is not None:
-        return result.failed
-    texts = (conversation.text(literal) for literal in result.texts if literal.readable)
-    # The guard keeps every change exact before it looks at its text, so it is asked as if it were something else.
-    unguarded = replace(found, kind="unknown")
-    return any(judge(unguarded, text, wire_failed=None) == "failed_result" for text in texts)
 
 
 def _tokens(conversation: Conversation, result: ToolResult) -> int:

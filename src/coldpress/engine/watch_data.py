@@ -23,6 +23,9 @@ UNWATCHED_TOOLS: Final = _words(
 REMARKS: Final = _words("description reason intent explanation timeout justification run_in_background is_background")
 """Arguments that change nothing in what comes back."""
 
+FOLDER_KEYS: Final = ("workdir", "cwd", "working_directory", "dir_path", "directory")
+"""Arguments of a shell tool that say in which folder a command line runs."""
+
 SEARCH_FILTERS: Final = ("glob", "include", "type", "file_pattern", "output_mode")
 """Arguments of a search that make it another search."""
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-import msgspec
-
 from coldpress.engine.catalogue import classify
+from coldpress.engine.signals import plain, signals
 from coldpress.engine.transcript import message_text
-from coldpress.engine.watch_signals import plain, signals
 from coldpress.model.conversation import Conversation, Text, TextLiteral, ToolCall, ToolResult
 from coldpress.model.records import Finding
 from coldpress.model.summary import Item, Section, Summary
@@ -82,7 +81,8 @@ def literal_texts(literal: str) -> Iterator[str]:
     >>> list(literal_texts('{"role":"user","content":"a\\\\nb"},{"content":[{"text":"c"}]}'))
     ['user', 'a\\nb', 'c']
     """
-    yield from _strings(msgspec.json.decode(f"[{literal}]"))
+    # Python's own decoder takes the lone surrogates that a client's words may hold; no whole number is too long for it.
+    yield from _strings(json.loads(f"[{literal}]", parse_int=float))
 
 
 def _strings(value: object) -> Iterator[str]:

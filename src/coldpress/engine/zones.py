@@ -6,36 +6,15 @@ with everything up to the next one, so a call and its results are always on the 
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from coldpress.engine.client_summaries import client_summary
+from coldpress.engine.injected import is_nobodys
 from coldpress.engine.pairs import Turn, late_calls, turns
 from coldpress.engine.session import Session
 from coldpress.model.conversation import Conversation, Text
-
-INJECTED: Final = (
-    "system-reminder",  # Claude Code, OpenCode
-    "environment_details",  # Cline, Roo
-    "environment_context",  # Codex
-    "task-notification",  # Claude Code: a background command's output
-    "local-command-stdout",  # Claude Code: what a command of its own prints
-    "local-command-caveat",
-    "ide_opened_file",  # Claude Code in an editor
-    "ide_selection",
-    "reminderInstructions",  # Copilot in VS Code
-    "editorContext",
-    "returncode",  # mini-swe-agent: the result of an action, which this agent sends as a user's text
-    "output",
-)
-"""Elements in which harnesses put what no person wrote. A text made of nothing else is not the user's."""
-
-_ELEMENTS: Final = re.compile(rf"\s*(?:<({'|'.join(map(re.escape, INJECTED))})(?:\s[^<>]*)?>[\s\S]*?</\1>\s*)+\Z")
-_OBSERVATION: Final = "OBSERVATION:"
-"""SWE-agent's word in front of the result of an action, which it too sends as a user's text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +23,7 @@ class Zones:
 
     Attributes:
         anchor: index of the last message that stays in front: the task, with a client's own summary where there is
-            one. -1 where the first message is a reply.
+            one. -1 where no user says anything and the first message is a reply: then none may go.
         tail: index of the first message that stays at the end; it begins a reply, or is a text of the user (or the
             system) in front of one. As many as there are messages where there is no reply yet.
     """
@@ -93,7 +72,7 @@ def evictable(conversation: Conversation, found: Zones, *, floor: int) -> tuple[
             `coldpress.engine.binding.editable_from` gives it; where it is behind the anchor's end, nothing may go.
     """
     start = found.anchor + 1
-    if floor > start or start >= found.tail:
+    if floor > start or start == 0 or start >= found.tail:
         return None
     best: tuple[int, int, int] | None = None
     for begin, end in _clean_runs(turns(conversation, _replies(conversation, start, found.tail), start, found.tail)):
@@ -107,9 +86,7 @@ def kept_texts(conversation: Conversation, start: int, stop: int) -> tuple[tuple
     """List the words of users and of the system in a range as (message, block), in order.
 
     They are the task and its criteria, so they must be shown word for word where the messages around them go. Left out
-    are blank texts and texts that consist of elements in which harnesses put what no person wrote (`INJECTED`), or that
-    SWE-agent marks as an observation: what a text is made of decides, not where it stands. A text that cannot be
-    decoded is listed.
+    are those that nobody said (`coldpress.engine.injected.is_nobodys`). A text that cannot be decoded is listed.
     """
     return tuple(
         (index, place)
@@ -121,8 +98,12 @@ def kept_texts(conversation: Conversation, start: int, stop: int) -> tuple[tuple
 
 
 def _anchor(conversation: Conversation, replies: Sequence[int]) -> int:
-    """Index of the message in front of the first reply behind the task and a client's own summary."""
-    behind = bisect_right(replies, client_summary(conversation))
+    """Index of the message in front of the first reply behind the task and a client's own summary.
+
+    A conversation may begin with a greeting of the model: the task is the first thing that a user says.
+    """
+    task = next((index for index, message in enumerate(conversation.messages) if message.role == "user"), -1)
+    behind = bisect_right(replies, max(task, client_summary(conversation)))
     return replies[behind] - 1 if behind < len(replies) else len(conversation.messages) - 1
 
 
@@ -158,5 +139,4 @@ def _is_plain_text(conversation: Conversation, index: int) -> bool:
 def _is_prose(conversation: Conversation, block: Text) -> bool:
     if not block.literal.readable:
         return True
-    text = conversation.text(block.literal)
-    return bool(text.strip()) and not text.lstrip().startswith(_OBSERVATION) and _ELEMENTS.match(text) is None
+    return not is_nobodys(conversation.text(block.literal))

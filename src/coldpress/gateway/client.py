@@ -62,6 +62,12 @@ class Client:
             self._watcher = asyncio.ensure_future(self._next())
             self._watcher.add_done_callback(self._left)
 
+    async def noticed(self) -> None:
+        """Give way until a client that has left before `watch` is noticed."""
+        # One turn of the event loop for the server to tell, one for us to hear of it.
+        for _ in range(2):
+            await asyncio.sleep(0)
+
     async def next_part(self) -> bytes:
         """Wait for the next piece of the body, maybe empty; `more` says whether another follows.
 

@@ -30,6 +30,9 @@ log = logging.getLogger(__name__)
 
 Ended = Literal["complete", "client_gone", "upstream_failed", "upstream_broken", "error_event"]
 
+_LONG_SECONDS = 0.25
+"""A client may have left, where deciding took longer than this."""
+
 
 class Driver(Protocol):
     """What the gateway asks of the decisions' side."""
@@ -114,6 +117,7 @@ class _Exchange:
             miss=read.miss,
             transformations=read.transformations,
             reported_usd=read.reported_usd,
+            overflow=self.reader.overflow() if self.reader is not None else None,
         )
 
 
@@ -218,6 +222,8 @@ class InferenceRelay:
         try:
             with exchange.client as client:
                 client.watch()
+                if time.monotonic() - exchange.began_at > _LONG_SECONDS:
+                    await client.noticed()  # a summary was waited for; nobody may be there to pay for an answer
                 reply = await self._upstream.send(call)
                 del call
                 exchange.lease.release()

@@ -13,6 +13,10 @@ from coldpress.gateway.errors import UpstreamBroken, UpstreamFailed, error_event
 from coldpress.gateway.headers import header, reply_headers
 from coldpress.gateway.stats import Counters
 from coldpress.gateway.upstream import Reply
+from coldpress.model.errors import ColdpressError
+from coldpress.model.overflow import Overflow
+from coldpress.wire.encoding import decode_body
+from coldpress.wire.overflow import MOST_BODY_BYTES, STATUSES, overflow_in
 from coldpress.wire.registry import FormatName
 from coldpress.wire.sse import TapResult, UsageTap
 
@@ -39,20 +43,35 @@ class SideReader:
         tap: what reads; `None` where the reply cannot be read along (it came compressed all the same).
         counters: of the transport.
         keep_bytes: how much of the reply to keep for the raw log, 0 where there is none.
+        error_status: of a reply that may be the refusal of a prompt that is too long; `None` for every other.
+        encoding: its `content-encoding`; a gateway in between may compress though nobody asked for it.
     """
 
-    __slots__ = ("_counters", "_keep_bytes", "_tap", "kept")
+    __slots__ = ("_counters", "_encoding", "_error", "_error_status", "_keep_bytes", "_tap", "kept")
 
-    def __init__(self, tap: UsageTap | None, counters: Counters, *, keep_bytes: int) -> None:
+    def __init__(
+        self,
+        tap: UsageTap | None,
+        counters: Counters,
+        *,
+        keep_bytes: int,
+        error_status: int | None = None,
+        encoding: str = "",
+    ) -> None:
         self._tap = tap
         self._counters = counters
         self._keep_bytes = keep_bytes
+        self._error_status = error_status
+        self._encoding = encoding
+        self._error = bytearray()
         self.kept = bytearray()
 
     def feed(self, chunk: bytes) -> None:
         """Show it a piece of the reply."""
         if len(self.kept) < self._keep_bytes:
             self.kept += chunk[: self._keep_bytes - len(self.kept)]
+        if self._error_status is not None and len(self._error) < MOST_BODY_BYTES:
+            self._error += chunk[: MOST_BODY_BYTES - len(self._error)]
         if self._tap is not None:
             try:
                 self._tap.feed(chunk)
@@ -69,6 +88,19 @@ class SideReader:
             self._give_up(error)
             return None
 
+    def overflow(self) -> Overflow | None:
+        """What the provider told where it refused the prompt as too long; `None` for every other reply."""
+        if self._error_status is None or not self._error:
+            return None
+        try:
+            body = decode_body(bytes(self._error), self._encoding, limit_bytes=MOST_BODY_BYTES)
+            return overflow_in(self._error_status, body)
+        except ColdpressError:
+            return None  # compressed in a way that is not known, or cut short
+        except _TAP_FAULTS as error:
+            self._give_up(error)
+            return None
+
     def _give_up(self, error: Exception) -> None:
         self._tap = None
         self._counters.tap_faults += 1
@@ -78,9 +110,11 @@ class SideReader:
 def side_reader(reply: Reply, format_name: FormatName, counters: Counters, *, keep_bytes: int) -> SideReader:
     """Choose how to read a reply along, and how much of it to keep."""
     headers = reply.headers
-    compressed = header(headers, b"content-encoding").lower() not in ("", "identity")
+    encoding = header(headers, b"content-encoding").lower()
+    compressed = encoding not in ("", "identity")
     tap = None if compressed else UsageTap(format_name, header(headers, b"content-type"))
-    return SideReader(tap, counters, keep_bytes=keep_bytes)
+    status = reply.status if reply.status in STATUSES else None
+    return SideReader(tap, counters, keep_bytes=keep_bytes, error_status=status, encoding=encoding)
 
 
 async def start_reply(client: Client, reply: Reply, provider: str, *, extra: RawHeaders) -> None:

@@ -88,6 +88,7 @@ async def serving(
         finally:
             for server in servers:
                 server.stop()
+            await driver.give_up()  # an exchange that waits for a summary goes on without
             await asyncio.gather(*tasks)
             await gateway.close()
 

@@ -71,6 +71,7 @@ class MessageTexts:
 
     @property
     def all(self) -> tuple[str, ...]:
+        """Every text."""
         return (*self.results, *self.said)
 
 

@@ -9,6 +9,7 @@ from coldpress.library.plain import Dumpable, encode, member, plain
 from coldpress.model.errors import MessageError, ReplyError
 from coldpress.model.records import Outcome
 from coldpress.model.usage import Usage
+from coldpress.wire.overflow import overflow_in
 from coldpress.wire.registry import FormatName
 from coldpress.wire.sse import UsageTap
 
@@ -71,11 +72,23 @@ def read_reply(reply: object, *, request_id: str, format_name: FormatName, secon
 
 
 def _failed(error: BaseException, request_id: str, seconds: float) -> Outcome:
-    """Both SDKs put the status into `status_code`; an error without one had no answer."""
+    """Both SDKs put the status into `status_code`, the body into `body`; an error without a status had no answer."""
     status = getattr(error, "status_code", None)
     if isinstance(status, int):
-        return Outcome(request_id, status, "complete", seconds)
+        overflow = overflow_in(status, _body_of(error))
+        return Outcome(request_id, status, "complete", seconds, overflow=overflow)
     return Outcome(request_id, None, "upstream_failed", seconds)
+
+
+def _body_of(error: BaseException) -> bytes:
+    """Give what an error says: the provider's body as the SDK keeps it, else its own words."""
+    body = getattr(error, "body", None)
+    if isinstance(body, Mapping | list):
+        try:
+            return encode(body, "the error")
+        except MessageError:
+            pass  # not what came over the wire
+    return str(error).encode("utf-8", "replace")
 
 
 def text_of(answer: object) -> str:

@@ -43,12 +43,14 @@ class Rebuild:
         last: `Message.chain` of the last message that goes; `anchor` where none goes and something is only put in.
         literal: JSON text of the messages that stand behind the anchor instead, joined by commas; never empty.
         summary: what the summary among them says; `None` where there is none.
-        generation: how many compactions this conversation has had, this one included; 0 where no message goes.
-        covered: SHA-256 (hexadecimal) of the JSON text of every message that goes, in order: stored as originals.
+        generation: how many times messages of this conversation were summarised, this time included; 0 where none goes.
+        covered: SHA-256 (hexadecimal) of the JSON text of every message that goes, without the client's cache marks, in
+            order: stored as originals.
         covered_tokens: of those messages as the client wrote them, `literal_tokens` of what stands in their place, on
             the scale of `coldpress.measure.tokens`.
         summariser: who wrote the summary: `structural`, a model's name, or empty.
         block: SHA-256 (hexadecimal) of the text of notes and summary that the model reads: stored as an original.
+        index: SHA-256 (hexadecimal) of the list of `covered` by the messages' numbers, which `block` names: likewise.
     """
 
     anchor: bytes
@@ -61,6 +63,7 @@ class Rebuild:
     literal_tokens: int = 0
     summariser: str = ""
     block: str = ""
+    index: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Literal, NewType
 NoteScope = NewType("NoteScope", str)
 """Whose notes they are: `project:NAME` or `lineage:ID`."""
 
+
 def scope_of_lineage(lineage: str) -> NoteScope:
     """Name the notes of one conversation."""
     return NoteScope(f"lineage:{lineage}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from coldpress.model.overflow import Overflow
 from coldpress.model.usage import Usage
 
 Operation = Literal["press", "observe", "drain", "off"]
@@ -94,9 +95,10 @@ class Cut:
     """What was decided about all aged results together: applied, or declined with the reason.
 
     Attributes:
-        reason: `pays` and `cold` were applied, every other reason was not.
-        candidates: results that could have gone; `applied` of them went. Where prices, cache or usage are unknown, all
-            that are old enough: no views of them were made.
+        reason: `pays`, `cold` and `pressure` were applied, every other reason was not.
+        candidates: results that could have gone; `applied` of them went. Messages that were summarised together count
+            as one more. Where prices, cache or usage are unknown, all results that are old enough: no views of them
+            were made.
         removed_tokens: tokens that the applied (or the best declined) ones free.
         rewrite_tokens: tokens that are written again because of them and would have been read.
         requests: expected further requests, this one included; `None` where there is no forecast.
@@ -129,7 +131,7 @@ PressureReason = Literal[
     "no_raw_log",  # the raw log is required and is not kept
     "client_compacts",  # the client itself has its history summarised: the request goes with what stands, and no more
     "drain",  # no new edits while draining
-    "observe",  # would have been applied
+    "observe",  # only observed: what could have gone was not worked out
     "store_failed",  # the store could not keep it
 ]
 """What came of a prompt above the trigger."""
@@ -182,6 +184,7 @@ FindingKind = Literal[
     "head_reserialised",  # system prompt or tools changed in bytes and not in meaning
     "drift",  # an item of the last summary is in neither the new one, nor the window, nor the notes
     "cached_tokens_dropped",  # after an event, the provider read less than what was sent unchanged
+    "window_overflow",  # the provider refused the prompt as too long for the model's window
 ]
 
 
@@ -193,7 +196,7 @@ class Finding:
         kind: what.
         where: what it is about: a tool's name, a section of the summary, `system` or `tools`.
         messages: numbers of the messages it rests on, counted from 1.
-        tokens: how many it costs, where that is known.
+        tokens: how many it costs, where that is known; of `window_overflow` the window, as the provider told it.
     """
 
     kind: FindingKind
@@ -286,6 +289,8 @@ class Outcome:
         money: the request in dollars, `None` where nobody worked it out.
         reported_usd: what the provider itself says the reply cost, in US dollars; `None` where it does not say.
         findings: what the reply showed.
+        overflow: what the provider told where it refused the prompt as too long. The driver learns from it; the ledger
+            keeps a finding `window_overflow` instead.
     """
 
     request_id: str
@@ -300,6 +305,7 @@ class Outcome:
     money: Money | None = None
     reported_usd: float | None = None
     findings: tuple[Finding, ...] = ()
+    overflow: Overflow | None = None
 
     @property
     def edits_noticed(self) -> bool:

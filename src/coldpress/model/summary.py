@@ -15,7 +15,8 @@ class Item:
 
     Attributes:
         text: says it, in one line or a few.
-        message: number of the message it was taken from, counted from 1 in the conversation's first request.
+        message: number of the message it was taken from, counted from 1 in the messages that the client sends: those
+            that come later change no number.
         quotes: identifiers, paths, ids and error lines in `text` that stand in that message, byte for byte.
     """
 

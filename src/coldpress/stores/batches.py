@@ -50,11 +50,11 @@ def unpacked_batch(after: bytes, packed: bytes) -> Batch:
 
 
 def originals_of(batch: Batch) -> set[str]:
-    """Name the originals that a batch replaces: those of messages that go, and its summary's text, included."""
+    """Name the originals that a batch replaces: those of messages that go, their list, and its summary's text, too."""
     named = {standing.original for standing in batch.standings if standing.original}
     if batch.rebuild is None:
         return named
-    return named.union(batch.rebuild.covered, (batch.rebuild.block,) if batch.rebuild.block else ())
+    return named.union(batch.rebuild.covered, filter(None, (batch.rebuild.block, batch.rebuild.index)))
 
 
 def decisions_of(batch: Batch) -> int:

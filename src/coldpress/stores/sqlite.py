@@ -110,6 +110,8 @@ class SqliteStore:
 
     def standing(self, keys: Sequence[EditKey]) -> dict[EditKey, Standing]:
         """See `Store.standing`."""
+        if not keys:
+            return {}
         now = self._clock()
         hits = self._recent.look_up(keys, now=now)
         stale = list(hits.stale)
@@ -118,12 +120,13 @@ class SqliteStore:
             # In this order: a decision that is committed in between has left the queue, and is in the file.
             found |= self._queued.standings(hits.missing)
             wanted = set(hits.missing)
-            with self._reading(self._pool.single_read) as connection:
+            with self._pool.single_read() as connection:
                 rows = reads.standings(connection, dict.fromkeys(key.chain for key in hits.missing))
-            self._recent.add([(standing.key, standing) for standing, _ in rows], used=now)
-            # The file was first, whatever is queued.
-            found |= {standing.key: standing for standing, _ in rows if standing.key in wanted}
-            stale += [standing for standing, used in rows if now - used > TOUCH_SECONDS]
+            if rows:
+                self._recent.add([(standing.key, standing) for standing, _ in rows], used=now)
+                # The file was first, whatever is queued.
+                found |= {standing.key: standing for standing, _ in rows if standing.key in wanted}
+                stale += [standing for standing, used in rows if now - used > TOUCH_SECONDS]
         if stale:
             originals = frozenset(standing.original for standing in stale if standing.original)
             self._writer.submit(TouchJob(frozenset(standing.key.chain for standing in stale), originals, now))
@@ -138,11 +141,12 @@ class SqliteStore:
         if hits.missing:
             # Nothing is remembered of a message without a batch: another process may decide one at any time.
             found |= self._queued.batches(hits.missing)
-            with self._reading(self._pool.single_read) as connection:
+            with self._pool.single_read() as connection:
                 rows = reads.batches(connection, dict.fromkeys(hits.missing))
-            self._recent_batches.add([(batch.after, batch) for batch, _ in rows], used=now)
-            found |= {batch.after: batch for batch, _ in rows}
-            stale += [batch for batch, used in rows if now - used > TOUCH_SECONDS]
+            if rows:
+                self._recent_batches.add([(batch.after, batch) for batch, _ in rows], used=now)
+                found |= {batch.after: batch for batch, _ in rows}
+                stale += [batch for batch, used in rows if now - used > TOUCH_SECONDS]
         if stale:
             originals = frozenset().union(*map(originals_of, stale))
             self._writer.submit(TouchJob(frozenset(batch.after for batch in stale), originals, now))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Sequence
+from functools import cache
 
 import msgspec
 
@@ -19,7 +20,7 @@ from coldpress.stores.totals import Kept, Stored
 
 # SQLite takes 32,766 parameters; smaller statements are prepared once and found again.
 CHUNK = 200
-ROOMS = (1, 4, 16, CHUNK)
+ROOMS = (1, 2, 4, 16, CHUNK)
 MOST_MATCHES = 6
 
 _pairs = msgspec.json.Decoder(tuple[tuple[str, str], ...])
@@ -30,7 +31,7 @@ def standings(connection: sqlite3.Connection, chains: Iterable[bytes]) -> list[t
     rows = _looked_up(
         connection,
         "SELECT s.chain, s.block, s.part, s.replacement, s.mode, s.original, s.recipe, s.saved_tokens, c.last_used"
-        " FROM standings s JOIN chains c USING(chain) WHERE s.chain IN ",
+        " FROM wanted CROSS JOIN standings s USING(chain) JOIN chains c USING(chain)",
         chains,
     )
     return [(_standing(row), _time(row[-1])) for row in rows]
@@ -40,7 +41,8 @@ def batches(connection: sqlite3.Connection, chains: Iterable[bytes]) -> list[tup
     """The batches decided at these messages, each with the time of its last use."""
     rows = _looked_up(
         connection,
-        "SELECT b.after, b.packed, c.last_used FROM batches b JOIN chains c ON c.chain = b.after WHERE b.after IN ",
+        "SELECT b.after, b.packed, c.last_used"
+        " FROM wanted CROSS JOIN batches b ON b.after = wanted.chain JOIN chains c USING(chain)",
         chains,
     )
     return [(_batch(after, packed), _time(used)) for after, packed, used in rows]
@@ -57,6 +59,7 @@ def _time(used: object) -> float:
 
 
 def _looked_up(connection: sqlite3.Connection, question: str, chains: Iterable[bytes]) -> list[Sequence[object]]:
+    """Ask about the rows of `wanted(chain)`."""
     wanted = list(chains)
     rows: list[Sequence[object]] = []
     for start in range(0, len(wanted), CHUNK):
@@ -64,8 +67,14 @@ def _looked_up(connection: sqlite3.Connection, question: str, chains: Iterable[b
         # Padded to one of a few lengths, so that there are few statements to prepare.
         room = next(size for size in ROOMS if size >= len(chunk))
         chunk += [b""] * (room - len(chunk))
-        rows += connection.execute(f"{question}({','.join('?' * room)})", chunk)
+        rows += connection.execute(_asked(question, room), chunk)
     return rows
+
+
+@cache
+def _asked(question: str, room: int) -> str:
+    """Put a table of parameters before a question: SQLite would first sort what stands in `IN (...)`."""
+    return f"WITH wanted(chain) AS (VALUES {','.join(['(?)'] * room)}) {question}"
 
 
 def _standing(row: Sequence[object]) -> Standing:

@@ -126,10 +126,17 @@ class Reader(Generic[T]):
                 self._buckets.move_to_end(key)
         return best
 
-    def remember(self, reading: Reading[T], extra: T) -> None:
-        """Keep a checkpoint behind the first `reading.boundary` messages; `extra` is given back with it."""
+    def remember(self, reading: Reading[T], extra: T, *, anew: bool = False) -> None:
+        """Keep a checkpoint behind the first `reading.boundary` messages; `extra` is given back with it.
+
+        Args:
+            reading: the request.
+            extra: the caller's own.
+            anew: `extra` is another than the checkpoint has that this request continues from, though it may hold
+                nothing more.
+        """
         conversation, upto = reading.conversation, reading.boundary
-        if upto <= conversation.known:
+        if upto <= conversation.known and not (anew and upto == conversation.known > 0):
             return
         length = conversation.messages[upto - 1].span.end
         if length < 1 << _SMALLEST_POWER:
@@ -150,7 +157,7 @@ class Reader(Generic[T]):
         old = self._buckets.pop(key, ())
         # Least recently used first. Requests that continue from one point in many ways must not push that point out.
         others = [c for c in old if c.digest != new.digest and c is not reading.parent]
-        used = [c for c in old if c is reading.parent]
+        used = [c for c in old if c is reading.parent and c.digest != new.digest]
         self._buckets[key] = (*(others + used)[-(_PER_BUCKET - 1) :], new)
         self._held += sum(len(c.messages) for c in self._buckets[key]) - sum(len(c.messages) for c in old)
         while self._held > self._max_messages and len(self._buckets) > 1:

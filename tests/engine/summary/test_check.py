@@ -14,6 +14,7 @@ SOURCE = {
     1: "user\nThe cap is $4,300. Never touch prod. See src/app/main.py and https://x.example/a?b=1.",
     2: "assistant\nCommitted as 9f2c1ab; `run_all()` took approximately 4200 ms in v1.2.3, see PR #41.",
     3: "user\nHEAD is now at 5b2e4d7f90c1a2b3c4d5e6f708192a3b4c5d6e7f",
+    4: "tool\naccount 7431-08, reservation 4WQ150, due 2026-12-24, see lines 10 to 120",
 }
 
 
@@ -22,7 +23,7 @@ SOURCE = {
     [
         pytest.param(Item("cap $4,300", 1, ("$4,300",)), True, id="a quote that stands"),
         pytest.param(Item("cap $4,300", 2, ("$4,300",)), False, id="a quote of another message"),
-        pytest.param(Item("cap $4,300", 4), False, id="a message that does not exist"),
+        pytest.param(Item("cap $4,300", 5), False, id="a message that does not exist"),
         pytest.param(Item("cap $4,300", 0), False, id="messages count from 1"),
         pytest.param(Item("the cap", 1, ("$4,300",)), False, id="a quote that its own text lacks"),
         pytest.param(Item("cap $4,30", 1, ("$4,30",)), False, id="an amount that lost a digit"),
@@ -44,6 +45,13 @@ SOURCE = {
         pytest.param(Item("runAll is slow", 2), False, id="code in another spelling"),
         pytest.param(Item("took 4200 ms", 2), True, id="a measure"),
         pytest.param(Item("took 4300 ms", 2), False, id="a measure that was made up"),
+        pytest.param(Item("account 7431-08", 4), True, id="an id with a dash"),
+        pytest.param(Item("account 7431-09", 4), False, id="an id with another end"),
+        pytest.param(Item("due 2026-12-25", 4), False, id="another date"),
+        pytest.param(Item("reservation: 4WQ150", 4), True, id="a labelled id, labelled another way"),
+        pytest.param(Item("reservation 4WQ151", 4), False, id="another labelled id"),
+        pytest.param(Item("lines 100-120", 4), False, id="a line that nobody said"),
+        pytest.param(Item("see lines 10-120", 4), True, id="lines, as people write them"),
         pytest.param(Item("needs v1.2.4", 2), False, id="another version"),
         pytest.param(Item("merged #42", 2), False, id="another pull request"),
         pytest.param(Item("prod stays as it is", 1), True, id="words need no source"),

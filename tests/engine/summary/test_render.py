@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from coldpress.engine.markers import is_marked
-from coldpress.engine.summary.bound import Bounded, Candidate, bounded, fitted
+from coldpress.engine.summary.bound import Bounded, Candidate, fitted
 from coldpress.engine.summary.render import render
 from coldpress.model.summary import Item, Summary
 
@@ -37,6 +37,11 @@ def test_nothing_is_promised_that_is_not_offered() -> None:
     assert "- cap $4,300 [m8]\n- and 1 more, left out here\n" in text
 
 
+def candidates(summary: Summary) -> list[Candidate]:
+    """Items that all count the same."""
+    return [Candidate(section, item) for section, items in summary.sections() for item in items]
+
+
 ITEMS = tuple(Item(f"item {number}", number) for number in range(1, 6))
 
 
@@ -55,15 +60,16 @@ def test_too_many_items(weights: tuple[int, ...], kept: tuple[int, ...]) -> None
 
 def test_too_many_bytes_and_stop_signals_go_first() -> None:
     summary = Summary(goal=ITEMS, decisions=ITEMS, constraints=ITEMS)
-    found = bounded(summary, most_bytes=6 * (len("item 1") + 10))
+    found = fitted(candidates(summary), most_bytes=6 * (len("item 1") + 10))
     assert found == Bounded(Summary(goal=ITEMS[4:], constraints=ITEMS), (("goal", 4), ("decisions", 5)))
 
 
 def test_the_same_words_count_once() -> None:
     again = Summary(decisions=(Item("x", 1), Item("y", 2), Item("x", 3)))
-    assert bounded(again) == Bounded(Summary(decisions=(Item("y", 2), Item("x", 3))))
+    assert fitted(candidates(again)) == Bounded(Summary(decisions=(Item("y", 2), Item("x", 3))))
 
 
 def test_a_credential_is_not_copied_and_counts_as_left_out() -> None:
     secret = Item("export DB_PASSWORD=q8Zr2vLmT0", 1)
-    assert bounded(Summary(artifacts=(secret, ITEMS[1]))) == Bounded(Summary(artifacts=ITEMS[1:2]), (("artifacts", 1),))
+    found = fitted(candidates(Summary(artifacts=(secret, ITEMS[1]))))
+    assert found == Bounded(Summary(artifacts=ITEMS[1:2]), (("artifacts", 1),))

@@ -14,7 +14,7 @@ from strategies import STEPS, STYLES, anthropic_messages, anthropic_request, cha
 from coldpress.engine.summary.bound import Bounded
 from coldpress.engine.summary.check import Checked, checked
 from coldpress.engine.summary.render import render
-from coldpress.engine.summary.structural import build
+from coldpress.engine.summary.structural import MAX_RULES, build
 from coldpress.engine.transcript import source_texts
 from coldpress.model.summary import Item, Section
 
@@ -154,6 +154,48 @@ def test_constraints_in_results(call: dict[str, str], binds: bool) -> None:
     assert made.summary.constraints == ((Item(label, 3, ("You must never touch prod.",)),) if binds else ())
 
 
+ORDERS = """# Refunds
+
+Refunds are never paid in cash.
+- No refunds after 30 days.
+- Book the difference to account 7431-08.
+- Use tabs in Go files.
+The shop was founded in 1998.
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "constraints"),
+    [
+        pytest.param(
+            "docs/RULES.md",
+            ["Refunds are never paid in cash.", "No refunds after 30 days.", "Use tabs in Go files."],
+            id="a document of rules",
+        ),
+        pytest.param("docs/history.md", [], id="another document"),
+        pytest.param("src/rules.py", [], id="code"),
+    ],
+)
+def test_orders_without_a_word_that_binds(path: str, constraints: list[str]) -> None:
+    made = built(*ran(1, ORDERS, "Read", file_path=path))
+    assert texts(made, "constraints") == [f"result of Read: {sentence}" for sentence in constraints]
+    assert texts(made, "artifacts") == (["Book the difference to account 7431-08."] if constraints else [])
+
+
+def test_a_long_document_of_rules_crowds_out_nothing() -> None:
+    rules = "\n".join(f"- Use tool {name} for everything." for name in "abcdefghijklmnopqrstuvwxyz")
+    made = built(*ran(1, f"{rules}\n- You must never touch prod.", "Read", file_path="RULES.md"))
+    assert len(made.summary.constraints) == MAX_RULES + 1
+    assert texts(made, "constraints")[-1] == "result of Read: You must never touch prod."
+
+
+def test_names_of_single_things_go_before_measures() -> None:
+    measures = " ".join(f"Run {n} took {n}00 ms and was fine." for n in range(1, 60))
+    made = built(assistant("It goes to account 7431-08."), assistant(f"Well. {measures} Well."))
+    assert "It goes to account 7431-08." in texts(made, "artifacts")
+    assert dict(made.left_out)["artifacts"] > 0
+
+
 def test_thinking_aloud_crowds_out_no_prohibition() -> None:
     aloud = assistant(" ".join(f"So it must be case {n} of them." for n in range(30)))
     made = built(assistant("Never touch prod."), aloud, aloud, most_items=10)
@@ -263,6 +305,9 @@ def test_files_that_were_changed() -> None:
     )
 
 
+SHA = "8843d7f92416211de9ebb963ff4ce28125932878"
+
+
 @pytest.mark.parametrize(
     ("run", "told"),
     [
@@ -280,6 +325,41 @@ def test_files_that_were_changed() -> None:
             ran(1, "commit 9f2c1ab0\nAuthor: x\n\n    fix", command="git log -1 --format=full"),
             [],
             id="a look at the log",
+        ),
+        pytest.param(
+            ran(1, f"{SHA}\n", command="git rev-parse HEAD"),
+            [f"git rev-parse HEAD: {SHA}"],
+            id="a hash that was asked for",
+        ),
+        pytest.param(
+            ran(1, "9f2c1ab", command="git log -1 --format=%h"), ["git log -1 --format=%h: 9f2c1ab"], id="a short one"
+        ),
+        pytest.param(
+            ran(1, SHA, command="./release.sh | tail -1"), [f"./release.sh | tail -1: {SHA}"], id="a hash alone"
+        ),
+        pytest.param(
+            ran(1, "9f2c1ab fix it\n8e01b2c add it", command="git log --oneline -2"),
+            [],
+            id="a list of commits is a look",
+        ),
+        pytest.param(
+            ran(1, "The difference goes to account 7431-08.\nbye", command="./settle --next"),
+            ["The difference goes to account 7431-08."],
+            id="a labelled id",
+        ),
+        pytest.param(ran(1, "opened ABC-12", command="jira new"), ["opened ABC-12"], id="a ticket in a short answer"),
+        pytest.param(
+            ran(1, "\n".join(f"ok {n} order id: 55A1-{n}" for n in range(9)), command="make test"), [], id="a long log"
+        ),
+        pytest.param(
+            ran(1, "x\n" * 3_000 + "[main 9f2c1ab] fix it", command="make && git commit -am 'fix it'"),
+            ["[main 9f2c1ab] fix it"],
+            id="at the end of a long log",
+        ),
+        pytest.param(
+            ran(1, "[main 9f2c1ab] fix it\nmake: *** [all] Error 1", command="git commit -m x; make"),
+            ["[main 9f2c1ab] fix it"],
+            id="a commit before something that failed",
         ),
         pytest.param(
             ran(1, '{"reservation_id": "4WQ150", "name": "x", "price": 88}', "book_reservation", user="u_1"),

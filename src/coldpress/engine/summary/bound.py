@@ -45,12 +45,6 @@ class Bounded:
     left_out: tuple[tuple[Section, int], ...] = ()
 
 
-def bounded(summary: Summary, *, most_items: int = MOST_ITEMS, most_bytes: int = MOST_BYTES) -> Bounded:
-    """Keep what fits of a summary that is there already; of items that count the same, the later one stays."""
-    candidates = [Candidate(section, item) for section, items in summary.sections() for item in items]
-    return fitted(candidates, most_items=most_items, most_bytes=most_bytes)
-
-
 def fitted(candidates: Sequence[Candidate], *, most_items: int = MOST_ITEMS, most_bytes: int = MOST_BYTES) -> Bounded:
     """Choose items by weight, then by section, then the later one, until a bound is met.
 

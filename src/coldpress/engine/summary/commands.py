@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from coldpress.engine import exactness_data, shellkinds_data
+from coldpress.engine.command_lines import line_of
 from coldpress.engine.shellwords import split
 from coldpress.engine.summary.events import Event, Ran
 
@@ -37,7 +38,7 @@ _CHECKS: Final = _words(
 )
 """Programs that are run again and again to see whether something works now."""
 
-_ANSI: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+_ANSI: Final = re.compile(r"(?:\x1b|\\u001b)(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _TELLS_MOST: Final = re.compile(r"\w*(?:Error|Exception)\b|error\b|ERROR|FAILED|failed\b|panic|fatal|assert|^E  ")
 _EMPTY_WORDS: Final = re.compile(r"Traceback \(most recent|[ \t]+at |=+ |stack traceback|goroutine ")
 
@@ -130,7 +131,7 @@ def command_of(line: str) -> Command:
             if words and (found := _named(words)).checks:
                 return found
     # What no check runs over and over is told apart to the letter: another version of a package is another try.
-    return Command(" ".join(line.split()), frozenset())
+    return Command(line_of(line).text, frozenset())
 
 
 def error_lines(run: Ran) -> tuple[str, ...]:
@@ -154,9 +155,14 @@ def _tells(line: str) -> bool:
     )
 
 
+def is_coloured(line: str) -> bool:
+    """Whether a line holds a terminal's escapes, as they are or as JSON writes them."""
+    return "\x1b" in line or "\\u001b" in line
+
+
 def _exact(line: str) -> str:
     """Give the longest piece of a line between its colours; the line without its end where it has none."""
-    if "\x1b" in line:
+    if is_coloured(line):
         line = max(_ANSI.split(line), key=len)
     return line.strip("\r").rstrip()
 

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
 import msgspec
 
 from coldpress.engine.catalogue import Classified, classify
-from coldpress.engine.exactness import PROTECTED_KINDS, judge
+from coldpress.engine.envelopes import is_observation, printed
+from coldpress.engine.exactness import failed
+from coldpress.engine.injected import without_injected
 from coldpress.engine.transcript import arguments_text, called, literal_text
 from coldpress.model.conversation import CallId, Conversation, Text, ToolCall, ToolResult
 
-_TAGS: Final = (
-    r"system-reminder|local-command-(?:caveat|stdout|stderr)|command-(?:name|message|args)|task-notification|"
-    r"ide_(?:selection|opened_file)|environment_(?:details|context)"
-)
-_INJECTED: Final = re.compile(rf"<({_TAGS})>.*?(?:</\1>|\Z)", re.DOTALL)
-"""What harnesses put into user texts and results; nobody said it."""
+ACTING_TOOL: Final = "bash"
+"""What runs the actions of a harness without tools on the wire."""
+
+_ACTION: Final = re.compile(r"^[ \t]*```[\w-]*[ \t]*\n(.*?)^[ \t]*```[ \t]*$", re.DOTALL | re.MULTILINE)
 
 
 class Said(NamedTuple):
@@ -42,7 +42,7 @@ class Ran:
         arguments: raw JSON text.
         arguments_text: as the call's message shows them.
         shown_call: how much of them stands in the result's message as well.
-        text: what came back, without what the harness put into it.
+        text: what came back, without what the harness put into and around it; each line is a piece of the message.
         failed: whether the call failed, by the wire's flag or by structure.
     """
 
@@ -63,7 +63,8 @@ Event = Said | Ran
 def events(conversation: Conversation, start: int, stop: int) -> Iterator[Event]:
     """Go through messages `start` to `stop` - 1 (indices from 0); calls come where their result does.
 
-    Results whose call is in doubt, and calls that were not answered in the range, are no events.
+    A text of a user that is the result of an action counts as one: the action is the command between the last fences of
+    the reply before it. Results whose call is in doubt, and calls that were not answered in the range, are no events.
     """
     asked: dict[CallId, int] = {}
     for index in range(start, stop):
@@ -72,7 +73,9 @@ def events(conversation: Conversation, start: int, stop: int) -> Iterator[Event]
             match block:
                 case Text(literal) if message.role != "tool":
                     said = without_injected(literal_text(conversation, literal))
-                    if said.strip():
+                    if message.role == "user" and is_observation(said):
+                        yield _acted(conversation, said, index)
+                    elif said.strip():
                         yield Said(index + 1, message.role if message.role in ("user", "assistant") else "system", said)
                 case ToolCall():
                     asked[block.id] = index + 1
@@ -80,11 +83,6 @@ def events(conversation: Conversation, start: int, stop: int) -> Iterator[Event]
                     yield _ran(conversation, block, call, index + 1, asked.get(block.call_id, 0))
                 case _:
                     pass
-
-
-def without_injected(text: str) -> str:
-    """Take out what a harness put into a text, leaving a blank line, so that sentences do not run together."""
-    return _INJECTED.sub("\n\n", text) if "<" in text else text
 
 
 def given(run: Ran) -> dict[str, object]:
@@ -108,9 +106,27 @@ def _ran(conversation: Conversation, result: ToolResult, call: ToolCall, number:
         arguments,
         arguments_text(conversation, call),
         called(conversation, call),
-        text,
-        _failed(classified, text, result.failed),
+        printed(text),
+        failed(classified, text, wire_failed=result.failed),
     )
+
+
+def _acted(conversation: Conversation, text: str, index: int) -> Ran:
+    """Read a result that came as a text of the user's, for harnesses whose actions are no calls on the wire."""
+    command = ""
+    if index and conversation.messages[index - 1].role == "assistant":
+        blocks = conversation.messages[index - 1].blocks
+        said = "\n".join(literal_text(conversation, block.literal) for block in blocks if isinstance(block, Text))
+        command = next((match[1].strip() for match in reversed(tuple(_ACTION.finditer(said)))), "")
+    arguments = _arguments(command)
+    classified = classify(ACTING_TOOL, arguments)
+    failure = failed(classified, text, wire_failed=None)
+    shown = f"command: {command}" if command else ""
+    return Ran(index + 1, index, ACTING_TOOL, classified, arguments, shown, "", printed(text), failure)
+
+
+def _arguments(command: str) -> str:
+    return msgspec.json.encode({"command": command} if command else {}).decode()
 
 
 def _readable(conversation: Conversation, call: ToolCall) -> bool:
@@ -119,10 +135,3 @@ def _readable(conversation: Conversation, call: ToolCall) -> bool:
     except (msgspec.DecodeError, UnicodeDecodeError):
         return False
     return True
-
-
-def _failed(classified: Classified, text: str, flag: bool | None) -> bool:
-    # `judge` stops at a protected kind before it looks at the envelope, and here the envelope is what counts.
-    if classified.kind in PROTECTED_KINDS:
-        classified = replace(classified, kind="unknown")
-    return judge(classified, text, wire_failed=flag) == "failed_result"

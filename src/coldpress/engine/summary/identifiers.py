@@ -29,14 +29,35 @@ CODE: Final = (
     r"|(?<![\w-])--[a-z][\w-]+"  # an option
     r"|(?<=\s)-[A-Za-z]\b"
 )
+DASHED: Final = r"(?<![\w.,/-])(?<!lines )(?=[\d-]*\d{3})\d+(?:-\d+)+(?![\w-])"  # 7431-08, a date
 NUMBER: Final = r"(?<![\w.,])\d[\d,]*\.\d+\b|(?<![\w.,])\d(?:,?\d){2,}\b"
 MEASURE: Final = r"(?<![\w.,])\d[\d,.]*\s?(?:ms|[kKMGT]i?B|seconds|minutes|hours|days|requests|tokens|users|rows)\b"
 SPAN: Final = r"`([^`\n]+)`"
 
-_KINDS: Final = (URL, UUID, AMOUNT, HASH, VERSION, TICKET, PATH, CODE, NUMBER)
+_KINDS: Final = (URL, UUID, AMOUNT, HASH, VERSION, TICKET, PATH, CODE, DASHED, NUMBER)
 _ANY: Final = re.compile("|".join(f"(?:{kind})" for kind in _KINDS))
 _SPAN: Final = re.compile(SPAN)
 _LOADED: Final = re.compile("|".join(f"(?:{kind})" for kind in (URL, UUID, AMOUNT, HASH, TICKET, VERSION, MEASURE)))
+_TELLING: Final = re.compile("|".join(f"(?:{kind})" for kind in (UUID, HASH, TICKET)))
+
+_THINGS: Final = (
+    "account|acct|ticket|order|invoice|customer|reservation|booking|incident|transaction|confirmation|shipment|payment|"
+    "subscription|contract|tenant|cost cent(?:er|re)"
+)
+"""What has an id that stands right behind its name, as in `account 7431-08`."""
+
+_OTHERS: Final = (
+    "case|build|job|run|deployment|release|request|tracking|reference|ref|session|project|batch|serial|part|sku"
+)
+"""What has one as well, but is a verb or a word of every day too: here a colon or the like has to tell."""
+
+_LABELLED: Final = re.compile(
+    rf"(?<![A-Za-z])(?:(?P<thing>{_THINGS})|{_OTHERS}|uuid|id)"
+    r"(?P<word>[ _-]?(?:id|nr|no|number|code)\.?)?(?![A-Za-z])"
+    r"[\"'*`]*(?P<sign>\s*(?:=|:|#|\bis\b|\bwas\b))?\s*[\"'*`#]*"
+    r"(?P<id>(?=[\w-]*\d)[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*)(?![\w/(-]|\.\w)",
+    re.IGNORECASE,
+)
 _SHORT_HASH: Final = re.compile(r"(?=[0-9a-f]*[a-f])(?=[0-9a-f]*\d)[0-9a-f]{7,40}")
 _TRAILING: Final = ".,;:!?…"
 _BREAK: Final = re.compile(r"(?:\x1b\[[\d;]*m|\\[nrt])\Z")
@@ -55,7 +76,7 @@ def identifiers(text: str) -> tuple[str, ...]:
     ('make_it(x)', '9f2c1ab', 'src/a.py', 'make_it', '$4,300')
     """
     spans = (match[1].strip() for match in _SPAN.finditer(text))
-    names = dict.fromkeys((*spans, *_found(_ANY, text)))
+    names = dict.fromkeys((*spans, *_found(_ANY, text), *_labelled(text)))
     # A piece that a pattern took out of a longer name is none.
     return tuple(name for name in names if name and stands_in(name, text))
 
@@ -66,7 +87,25 @@ def load_bearing(text: str) -> tuple[str, ...]:
     >>> load_bearing("PR #41 spends $4,300 of it in src/a.py")
     ('#41', '$4,300')
     """
-    return tuple(dict.fromkeys(_found(_LOADED, text)))
+    return tuple(dict.fromkeys((*_found(_LOADED, text), *_labelled(text))))
+
+
+def telling(text: str) -> tuple[str, ...]:
+    """Give the names of single things, which must not be mixed up: hashes, UUIDs, tickets, and ids that are labelled.
+
+    >>> telling("Booked to account 7431-08 under ABC-12, build 3 of 4, at 99 % in 12 ms")
+    ('ABC-12', '7431-08')
+    """
+    return tuple(dict.fromkeys((*_found(_TELLING, text), *_labelled(text))))
+
+
+def labelled(text: str) -> tuple[str, ...]:
+    """Give the ids in front of which it says what they are of.
+
+    >>> labelled("ticket no. 4711, order id: 55A1-9, run test_foo_22, the case 3 of 4")
+    ('4711', '55A1-9')
+    """
+    return tuple(dict.fromkeys(_labelled(text)))
 
 
 def stands_in(name: str, text: str) -> bool:
@@ -94,6 +133,20 @@ def _goes_on(name: str, text: str, at: int) -> bool:
         return True
     goes_on_before = at > 0 and name[0].isalnum() and _NAME_GOES_ON.match(text[at - 1]) is not None
     return goes_on_before and _BREAK.search(text, max(0, at - 12), at) is None
+
+
+def _labelled(text: str) -> Iterator[str]:
+    for match in _LABELLED.finditer(text):
+        name, says_so = match["id"], match["sign"] is not None or match["word"] is not None
+        if not says_so and (match["thing"] is None or "_" in name):
+            continue
+        digits = sum(map(str.isdigit, name))
+        if digits == len(name):
+            is_id = digits >= (3 if says_so else 5)
+        else:
+            is_id = len(name) >= 4 and digits >= 2
+        if is_id:
+            yield name
 
 
 def _found(pattern: re.Pattern[str], text: str) -> Iterator[str]:

@@ -6,23 +6,27 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from coldpress.engine import catalogue_data, shellkinds_data
 from coldpress.engine.catalogue_data import Kind
-from coldpress.engine.shellwords import split
+from coldpress.engine.changes import changed
 from coldpress.engine.summary.bound import Candidate
-from coldpress.engine.summary.commands import first_line
-from coldpress.engine.summary.events import Event, Ran, given
-from coldpress.engine.summary.identifiers import load_bearing
+from coldpress.engine.summary.commands import first_line, is_coloured
+from coldpress.engine.summary.events import Event, Ran
+from coldpress.engine.summary.identifiers import labelled, load_bearing, telling
 from coldpress.model.summary import Item
 
 MAX_ID_CHARS: Final = 200
 _MAX_RESULT_CHARS: Final = 4_000
-"""A longer result reports on something; one that tells of a thing made is short."""
+"""A longer result reports on something; one that tells of a thing made is short, or says so at its end."""
+
+_END_CHARS: Final = 1_500
+_SHORT_LINES: Final = 3
+"""A command that makes or looks up one thing answers in so few lines."""
+
+_MAX_CALL_CHARS: Final = 120
 
 _COUNTED: Final = 9
 """Counts above are not said: they would be one more number to get wrong."""
 
-_FILE_LINES: Final = re.compile(r"^\*\*\* (?:Add|Update|Delete|Move to) ?(?:File)?: (.+)$", re.MULTILINE)
 _MADE_LINE: Final = re.compile(
     r"\[[\w./-]+(?: \(root-commit\))? [0-9a-f]{7,40}\] |https?://\S+/(?:pull|issues|merge_requests|commit)/\S+$"
     r"|HEAD is now at |[0-9a-f]{7,40}\.{2,3}[0-9a-f]{7,40} +\S+ -> |\* \[new (?:branch|tag)\]"
@@ -30,13 +34,23 @@ _MADE_LINE: Final = re.compile(
 )
 """How a command tells what it made, from the start of a line on."""
 
+_LONE_HASH: Final = re.compile(r"(?:[0-9a-f]{40}|[0-9a-f]{64})")
+_ASKS_FOR_HASH: Final = re.compile(
+    r"\bgit\b[^|;&\n]*\b(?:rev-parse|merge-base|hash-object|write-tree|commit-tree|describe)\b"
+    r"|\bgit\b[^|;&\n]*\b(?:log|show|rev-list)\b[^|;&\n]*--(?:format|pretty)=\S*%[hH]|\b(?:sha\d+|md5|sha)sum\b"
+)
+"""Command lines that are run for the hash that they print."""
+
+_LOOKS: Final = re.compile(r"\bgit\b[^|;&\n]*\b(?:log|reflog|show|blame)\b|^\s*(?:cat|ls|grep|rg|find)\b")
+"""Command lines that look at what others made; what they show is soon seen again."""
+
+_HASH: Final = re.compile(r"(?<![\w-])(?=[0-9a-f]*\d)[0-9a-f]{7,64}(?![\w-])")
 _PAIR: Final = re.compile(
     r"\"(?:\w*_?(?:id|number|code|key|url|hash|sha)|status|amount|price|total|balance)\"\s*:\s*(?:\"[^\"\\\n]{1,80}\"|-?\d[\d.]*)",
     re.IGNORECASE,
 )
 """A name and its value in a JSON answer."""
 
-_FILE: Final = re.compile(r"[\w@+~/][\w@.+/~-]*")
 _MAX_PAIRS: Final = 6
 _REPORTS: Final[frozenset[Kind]] = frozenset({"mcp", "unknown", "subagent", "memory"})
 _CHANGES: Final = re.compile(
@@ -53,10 +67,12 @@ class _Change(NamedTuple):
 
 def made(happened: Sequence[Event]) -> Iterator[Candidate]:
     """Give an item for each file that was changed, at its last change, and for each id that a call gave back."""
-    runs = [event for event in happened if isinstance(event, Ran) and not event.failed]
-    yield from _files(runs)
+    runs = [event for event in happened if isinstance(event, Ran)]
+    yield from _files([run for run in runs if not run.failed])
     for run in runs:
-        yield from _ids(run)
+        # A command line that fails may have made something before it did; another call that fails made nothing.
+        if not run.failed or run.classified.command is not None:
+            yield from _ids(run)
 
 
 def _files(runs: Sequence[Ran]) -> Iterator[Candidate]:
@@ -73,66 +89,67 @@ def _files(runs: Sequence[Ran]) -> Iterator[Candidate]:
 
 def _changes(run: Ran) -> Iterator[_Change]:
     """Find the files a call changed, as the message that holds the result shows them or, if not there, its call."""
-    if run.classified.kind != "mutation":
-        return
-    for path in dict.fromkeys(_paths(run)):
+    change = changed(run.classified, run.arguments)
+    for path in change.paths if change is not None else ():
         if path in run.shown_call or path in run.text:
             yield _Change(path, run.number, run.tool)
         elif run.call_number and path in run.arguments_text:
             yield _Change(path, run.call_number, run.tool)
 
 
-def _paths(run: Ran) -> Iterator[str]:
-    command = run.classified.command
-    if command is not None:
-        yield from _written(command)
-    arguments = given(run)
-    for key in catalogue_data.PATH_KEYS:
-        value = arguments.get(key)
-        if command is None and isinstance(value, str) and value:
-            yield value
-            break
-    yield from (match[1].strip() for match in _FILE_LINES.finditer(run.arguments_text))
-
-
-def _written(command: str) -> Iterator[str]:
-    """Find the files a command line writes to by redirection, or in place."""
-    for pipeline in split(command) or ():
-        for stage in pipeline:
-            for redirect in stage.redirects:
-                plain = redirect.operator.startswith((">", "&>")) and not re.search(r"[$*?\s]", redirect.target)
-                if (
-                    plain
-                    and redirect.target.lower() not in shellkinds_data.HARMLESS_TARGETS
-                    and redirect.operator != ">&"
-                ):
-                    yield redirect.target
-            if stage.words[:1] in (("sed",), ("tee",)) and _FILE.fullmatch(stage.words[-1]):
-                yield stage.words[-1]
-
-
 def _ids(run: Ran) -> Iterator[Candidate]:
     """Find what a call gave back that cannot be guessed: commits, pull requests, ids of bookings and the like."""
     acts = run.classified.kind in ("mcp", "unknown") and _CHANGES.match(run.classified.tool) is not None
-    reports = run.classified.kind in _REPORTS
-    if not (reports or run.classified.runs_program) or len(run.text) > _MAX_RESULT_CHARS:
+    reports = run.classified.kind in _REPORTS and run.classified.command is None
+    if not (reports or run.classified.runs_program):
         return
-    found = 0
+    told: dict[str, int] = {}
     for piece, weight in _telling(run, reports=reports):
-        told_by = f"{run.tool}: " if reports else ""
-        yield Candidate("artifacts", Item(f"{told_by}{piece}", run.number, (piece,)), weight + acts)
-        found += 1
+        told.setdefault(piece, weight)
+    for piece, weight in told.items():
+        yield _id(run, piece, weight + acts, reports=reports)
     call = first_line(run)
-    if acts and not found and call:
+    if acts and not told and call:
         yield Candidate("artifacts", Item(f"{run.tool} was called: {call}", run.number, (call,)), 5)
 
 
+def _id(run: Ran, piece: str, weight: int, *, reports: bool) -> Candidate:
+    """Quote what was given back, behind the tool that did; a bare name stands behind the command that asked for it."""
+    if reports:
+        return Candidate("artifacts", Item(f"{run.tool}: {piece}", run.number, (piece,)), weight)
+    call = first_line(run)
+    if " " in piece or not call or len(call) > _MAX_CALL_CHARS or "://" in piece:
+        return Candidate("artifacts", Item(piece, run.number, (piece,)), weight)
+    return Candidate("artifacts", Item(f"{call}: {piece}", run.number, (call, piece)), weight)
+
+
 def _telling(run: Ran, *, reports: bool) -> Iterator[tuple[str, int]]:
-    """Give the pieces of a result that hold ids, with their weight, at most `_MAX_PAIRS`."""
-    pairs = tuple(dict.fromkeys(match[0] for match in _PAIR.finditer(run.text))) if reports else ()
-    lines = [line.strip() for line in run.text.split("\n") if len(line) <= MAX_ID_CHARS and "\x1b" not in line]
+    """Give the pieces of a result that hold ids, with their weight, at most `_MAX_PAIRS` that are not plainly made."""
+    is_long = len(run.text) > _MAX_RESULT_CHARS
+    text = run.text[-_END_CHARS:].partition("\n")[2] if is_long else run.text
+    lines = [line.strip() for line in text.split("\n") if len(line) <= MAX_ID_CHARS and not is_coloured(line)]
+    lines = [line for line in lines if line]
     for line in lines:
-        if _MADE_LINE.match(line):
+        if _MADE_LINE.match(line) and (not is_long or load_bearing(line)):
             yield line, 6 if load_bearing(line) else 3
+    if is_long:
+        return
+    pairs = tuple(dict.fromkeys(match[0] for match in _PAIR.finditer(text))) if reports else ()
     for piece in (pairs or [line for line in lines if reports and load_bearing(line)])[:_MAX_PAIRS]:
         yield piece, 3
+    if not reports:
+        yield from _looked_up(run, lines)
+
+
+def _looked_up(run: Ran, lines: Sequence[str]) -> Iterator[tuple[str, int]]:
+    """Give the lines of a command's short answer that hold hashes and ids."""
+    command = run.classified.command or ""
+    asks = _ASKS_FOR_HASH.search(command) is not None
+    if len(lines) > _SHORT_LINES * (2 if asks else 1):
+        return
+    looks = not asks and _LOOKS.search(command) is not None
+    for line in lines:
+        if _LONE_HASH.fullmatch(line) or (asks and _HASH.fullmatch(line)) or labelled(line):
+            yield line, 5
+        elif (asks and _HASH.search(line)) or (not looks and telling(line)):
+            yield line, 3

@@ -35,7 +35,7 @@ def render(
         summary: its items stand in their own order, each with the number of its message, `[m12]`.
         first: number of the first message it covers, from 1.
         last: number of the last one.
-        generation: how many compactions the conversation has had, this one included.
+        generation: how many times messages of the conversation were summarised, this time included.
         recall: one sentence on how to get the original messages; `None` promises nothing.
         left_out: items of a section that are not in the summary.
     """

@@ -6,12 +6,15 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from coldpress.engine import signals
 from coldpress.engine.catalogue import Kind
+from coldpress.engine.documents import gives_orders, is_document, sets_rules
+from coldpress.engine.injected import is_nobodys, without_injected
 from coldpress.engine.summary import prose
 from coldpress.engine.summary.bound import MOST_BYTES, MOST_ITEMS, Bounded, Candidate, fitted
 from coldpress.engine.summary.commands import Failure, error_lines, first_line, standing_failures
-from coldpress.engine.summary.events import Event, Ran, Said, events, without_injected
-from coldpress.engine.summary.identifiers import load_bearing
+from coldpress.engine.summary.events import ACTING_TOOL, Event, Ran, Said, events
+from coldpress.engine.summary.identifiers import labelled, load_bearing, telling
 from coldpress.engine.summary.made import made
 from coldpress.engine.summary.plans import plan
 from coldpress.engine.transcript import literal_text
@@ -37,17 +40,18 @@ _SPEAKS: Final[frozenset[Kind]] = frozenset({"mcp", "unknown", "memory", "subage
 _LOOKS: Final[frozenset[Kind]] = frozenset({"source", "search", "listing"})
 """Kinds of calls that only look: that one of them found nothing is soon seen again."""
 
-_RULES: Final = re.compile(
-    r"(?:^|/)[^/]*(?:AGENTS|CLAUDE|CONTRIBUTING|README|POLICY|RULES|GUIDELINES)[^/]*$|\.mdc$", re.IGNORECASE
-)
-_MANUAL: Final = re.compile(r"\.(?:md|mdx|rst|txt|adoc)$", re.IGNORECASE)
-"""Documents: those that set rules for an agent, and others, of which only prohibitions count."""
+MAX_RULES: Final = 12
+"""So many orders of one document are quoted; those that forbid, limit or require are not counted."""
+
+_LIGHTEST_BINDING: Final = 3
+"""What a requirement in a result weighs at least."""
 
 _NUMBERED: Final = re.compile(r"^ *\d+(?:→|\t|\|)", re.MULTILINE)
 _CODE_LIKE: Final = re.compile(r"[{};=]\s*$|^\s*(?://|/\*|\*|#!|def |class |func |import |return )|\w\(.*\)\s*[:{;]?$")
 _WORTH: Final = re.compile(
-    r"never|must|n['’]t|not |only|always|most|limit|cap|budget|than|ensure|sure|deadline|quota|required|mandatory|"
-    r"forbidden|prohibited|circumstances|without|at least|maximum|read-only|off.limits",
+    rf"never|must|n{signals.APOSTROPHE}t|not |only|always|most|limit|cap|budget|than|ensure|sure|deadline|quota|"
+    r"required|dont|stop|matter|mandatory|forbidden|prohibited|circumstances|without|at least|maximum|read-only|"
+    r"off.limits",
     re.IGNORECASE,
 )
 """Without one of these a sentence binds nobody: cheaper to look for than what really counts."""
@@ -75,9 +79,15 @@ def build(
         most_items: of one section.
         most_bytes: UTF-8 bytes of all items together.
     """
+    found = candidates(conversation, start, stop, task_stop=task_stop)
+    return fitted(found, most_items=most_items, most_bytes=most_bytes)
+
+
+def candidates(conversation: Conversation, start: int, stop: int, *, task_stop: int) -> tuple[Candidate, ...]:
+    """Give everything that `build` chooses from, with its weight; the arguments are those of `build`."""
     happened = tuple(events(conversation, start, stop))
     given_back = tuple(made(happened))
-    candidates = (
+    return (
         *_goal(conversation, task_stop),
         *_said(happened, known="\n".join(candidate.item.text for candidate in given_back)),
         *_told(happened),
@@ -86,7 +96,6 @@ def build(
         *_failed(standing_failures(happened)),
         *_questions(conversation, happened, stop),
     )
-    return fitted(candidates, most_items=most_items, most_bytes=most_bytes)
 
 
 def _goal(conversation: Conversation, task_stop: int) -> Iterator[Candidate]:
@@ -140,7 +149,9 @@ def _sentence(event: Said, sentence: str, known: str, *, at_an_end: bool) -> Ite
     if reason is not None and not is_heading:
         yield from _candidate("decisions", sentence, event.number, 4 if at_an_end else 3, needle=reason)
     elif any(name not in known for name in load_bearing(sentence)):
-        yield from _candidate("artifacts", sentence, event.number, 6)
+        # What names one thing among many comes before what measures or prices something.
+        weight = 6 if any(name not in known for name in telling(sentence)) else 5
+        yield from _candidate("artifacts", sentence, event.number, weight)
     elif at_an_end and not is_heading and len(sentence) > 40:
         yield from _candidate("decisions", sentence, event.number, 1)
 
@@ -149,7 +160,7 @@ def _binding(sentence: str) -> tuple[re.Match[str], int] | None:
     """Find what makes a sentence a constraint, with its weight; an amount makes it weigh more."""
     if not _WORTH.search(sentence):
         return None
-    for pattern, weight in ((prose.FORBIDS, _FORBIDDING), (prose.LIMITS, 5), (prose.REQUIRES, 4)):
+    for pattern, weight in ((signals.FORBIDS, _FORBIDDING), (signals.LIMITS, 5), (signals.REQUIRES, 4)):
         match = pattern.search(sentence)
         if match is not None:
             return match, weight + 2 * bool(load_bearing(sentence))
@@ -162,32 +173,47 @@ def _told(happened: Sequence[Event]) -> Iterator[Candidate]:
         if isinstance(event, Ran) and not event.failed and _speaks(event):
             text = event.text[:MAX_SCANNED_CHARS]
             lines = text.split("\n") if _NUMBERED.match(text) or event.classified.kind == "shell" else None
-            for sentence in _prose_of(text, lines):
-                binding = None if _CODE_LIKE.search(sentence) else _binding(sentence)
-                if binding is not None and (binding[1] >= _FORBIDDING or not _is_manual(event)):
-                    match, weight = binding
-                    label = f"result of {event.tool}: "
-                    yield from _candidate("constraints", sentence, event.number, weight - 1, needle=match, label=label)
+            rules = 0
+            for sentence in _prose_of(text, lines, is_rules=gives_orders(event.classified)):
+                found = _from_result(event, sentence, rules=rules)
+                rules += found is not None and found.weight < _LIGHTEST_BINDING
+                if found is not None:
+                    yield found
 
 
-def _prose_of(text: str, lines: Sequence[str] | None) -> Iterator[str]:
+def _from_result(run: Ran, sentence: str, *, rules: int) -> Candidate | None:
+    """Make a candidate of a sentence; so many `rules` of its document without a word that binds were taken already."""
+    if _CODE_LIKE.search(sentence):
+        return None
+    match: re.Match[str] | None
+    binding, label = _binding(sentence), f"result of {run.tool}: "
+    is_manual = run.classified.kind == "source" and not sets_rules(run.classified)
+    if binding is not None and (binding[1] >= _FORBIDDING or not is_manual):
+        match, weight = binding
+        return Candidate("constraints", _quote(sentence, run.number, match, label=label), weight - 1)
+    if not gives_orders(run.classified) or sentence.rstrip(_EMPHASIS).endswith(("?", ":")):
+        return None
+    if labelled(sentence):
+        return Candidate("artifacts", _quote(sentence, run.number), 5)
+    for pattern, weight in ((prose.NEGATES, _LIGHTEST_BINDING - 1), (prose.INSTRUCTS, _LIGHTEST_BINDING - 2)):
+        if rules < MAX_RULES and pattern.match(sentence):
+            return Candidate("constraints", _quote(sentence, run.number, label=label), weight)
+    return None
+
+
+def _prose_of(text: str, lines: Sequence[str] | None, *, is_rules: bool) -> Iterator[str]:
     if lines is None:
         yield from prose.sentences(text)
         return
     for line in lines:
-        if _WORTH.search(line):
+        if is_rules or _WORTH.search(line):
             yield from prose.sentences(_NUMBERED.sub("", line))
 
 
 def _speaks(run: Ran) -> bool:
     if run.classified.kind == "source":
-        target = run.classified.target or ""
-        return _RULES.search(target) is not None or _MANUAL.search(target) is not None
+        return is_document(run.classified)
     return run.classified.kind in _SPEAKS
-
-
-def _is_manual(run: Ran) -> bool:
-    return run.classified.kind == "source" and _RULES.search(run.classified.target or "") is None
 
 
 def _failed(failures: Iterable[Failure]) -> Iterator[Candidate]:
@@ -195,11 +221,12 @@ def _failed(failures: Iterable[Failure]) -> Iterator[Candidate]:
     for failure in failures:
         run = failure.run
         call, lines = first_line(run), error_lines(run)
-        if not call or not lines:
+        if not lines or not (call or (run.tool == ACTING_TOOL and not run.shown_call)):
             continue
         section: Section = "failures" if failure.checks or not failure.went_on else "ruled_out"
         label = "" if run.classified.command is not None else f"{run.tool} with "
-        item = Item("\n".join((f"{label}{call}", *lines)), run.number, tuple(dict.fromkeys((call, *lines))))
+        told = (f"{label}{call}", *lines) if call else lines
+        item = Item("\n".join(told), run.number, tuple(dict.fromkeys((call, *lines) if call else lines)))
         yield Candidate(section, item, 6 if section == "failures" else 1 if run.classified.kind in _LOOKS else 3)
 
 
@@ -217,11 +244,14 @@ def _user_speaks(conversation: Conversation, start: int) -> bool:
     return any(
         message.role == "user"
         and any(
-            isinstance(block, Text) and without_injected(literal_text(conversation, block.literal)).strip()
-            for block in message.blocks
+            isinstance(block, Text) and _is_said(literal_text(conversation, block.literal)) for block in message.blocks
         )
         for message in conversation.messages[start:]
     )
+
+
+def _is_said(text: str) -> bool:
+    return not is_nobodys(text) and bool(without_injected(text).strip())
 
 
 def _candidate(

@@ -14,8 +14,7 @@ import msgspec
 from coldpress.engine import catalogue_data
 from coldpress.engine import watch_data as data
 from coldpress.engine.catalogue import Classified, classify
-from coldpress.engine.shellkinds_data import HARMLESS_TARGETS
-from coldpress.engine.shellwords import Pipeline, Redirect, Stage, split
+from coldpress.engine.command_lines import CommandLine, line_of
 from coldpress.engine.watch_lines import RANGE_KEYS, Lines, lines_of_arguments, lines_of_command
 
 Renewal = Literal["by_any_change", "by_its_files", "never"]
@@ -48,16 +47,6 @@ class Asked:
     names: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """A command line without what only moves about or shortens; `shortened` says that something did."""
-
-    text: str
-    folder: str
-    stages: tuple[tuple[str, ...], ...]
-    shortened: bool = False
-
-
 def asked(found: Classified, arguments: str) -> Asked | None:
     """Say what a call asks for; `None` for calls whose repetition means nothing: changes, plans, memories, polls.
 
@@ -71,12 +60,11 @@ def asked(found: Classified, arguments: str) -> Asked | None:
     """
     if found.kind in data.UNWATCHED_KINDS or found.tool in data.UNWATCHED_TOOLS:
         return None
+    given, exact = _object(arguments), exact_name(found, arguments)
     if found.command is not None:
-        return _command(found, found.command)
+        return _command(found, found.command, exact, _folder(given))
     if found.kind == "shell":
         return None  # the log of something that was started elsewhere: a poll
-    given = _object(arguments)
-    exact = _digest("call", found.tool, _canonical(given, arguments))
     if found.kind == "source" and found.target is not None and _only_ranges(given):
         return _file(exact, found.target, lines_of_arguments(given))
     if found.kind == "search" and isinstance(pattern := given.get("pattern", given.get("query")), str):
@@ -88,6 +76,24 @@ def asked(found: Classified, arguments: str) -> Asked | None:
     return Asked(exact, exact, renewed="by_any_change" if changes_with_all else "never")
 
 
+def exact_name(found: Classified, arguments: str) -> bytes:
+    """Name the very call, as `Asked.exact` does, whatever it is: spacing, the order of keys and remarks play no part.
+
+    Args:
+        found: where the call belongs.
+        arguments: JSON text.
+    """
+    given = _object(arguments)
+    if found.command is not None:
+        return _digest("command line", _folder(given), " ".join(found.command.split()))
+    return _digest("call", found.tool, _canonical(given, arguments))
+
+
+def _folder(given: dict[str, object]) -> str:
+    """Give the folder that a shell tool is told to run in."""
+    return next((value for key in data.FOLDER_KEYS if isinstance(value := given.get(key), str)), "")
+
+
 def file_subject(path: str) -> bytes:
     """Name the reading of a file, as `Asked.subject` does."""
     return _digest("file", posixpath.normpath(path))
@@ -95,7 +101,7 @@ def file_subject(path: str) -> bytes:
 
 def command_subjects(command: str) -> tuple[bytes, ...]:
     """Name what a command line asks for, as `Asked.subject` does, whatever it is; a lone word may be a path as well."""
-    plain = _digest("command", _line(command).text)
+    plain = _digest("command", line_of(command).text)
     if len(command.split()) < 2:
         return (plain,)
     arguments = _CANONICAL.encode({"command": command}).decode()
@@ -103,39 +109,18 @@ def command_subjects(command: str) -> tuple[bytes, ...]:
     return (plain,) if found is None else (plain, found.subject)
 
 
-def changed(found: Classified, arguments: str) -> frozenset[str] | None:
-    """Say which files a call changes: the last parts of the paths it names.
-
-    Args:
-        found: where the call belongs.
-        arguments: JSON text.
-
-    Returns:
-        `None` for a call that changes nothing, empty for one that changes what no path is given for.
-    """
-    if found.command is not None:
-        if found.kind == "mutation":
-            return _names(found.command)
-        return frozenset() if _changes_state(found.command) else None
-    if found.kind != "mutation":
-        return None
-    given = _object(arguments)
-    paths = [value for key in catalogue_data.PATH_KEYS if isinstance(value := given.get(key), str)]
-    return frozenset(map(posixpath.basename, paths)) if paths else _names(arguments)
-
-
-def _command(found: Classified, command: str) -> Asked | None:
-    line = _line(command)
+def _command(found: Classified, command: str, exact: bytes, folder: str) -> Asked | None:
+    line = line_of(command)
     words = {stage[0] for stage in line.stages if stage}
     if words & data.POLLS or any(place in command for place in data.OWN_MACHINE):
         return None
-    exact = _digest("command line", " ".join(command.split()))
     if found.kind == "source" and found.target is not None and _only_shows(line):
         lines = None if line.shortened else lines_of_command(line.stages)
         return _file(exact, found.target, lines)
     if found.kind == "search" and len(line.stages) == 1 and (parts := _pattern_and_paths(line.stages[0])):
         return _search(exact, parts[0], [posixpath.join(line.folder, path) for path in parts[1:] or ("",)])
-    return Asked(_digest("command", line.text), exact, line.folder, renewed="by_any_change")
+    place = posixpath.join(folder, line.folder) if line.folder else folder
+    return Asked(_digest("command", line.text), exact, place, renewed="by_any_change")
 
 
 def _file(exact: bytes, path: str, lines: Lines | None) -> Asked:
@@ -149,69 +134,7 @@ def _search(exact: bytes, pattern: str, paths: Iterable[str], *filters: str) -> 
     return Asked(_digest("search", pattern, *places, *filters), exact, renewed="by_its_files", names=names)
 
 
-def _line(command: str) -> _Line:
-    """Take off what only moves about (`cd X &&`), shortens (`| head`) or speaks (`; echo done`)."""
-    pipelines = None if data.UNREADABLE.search(command) else split(command)
-    if pipelines is None:
-        return _text_line(command)
-    folder, kept, shortened = "", list[Pipeline](), False
-    for pipeline in pipelines:
-        words = pipeline[0].words
-        if len(pipeline) == 1 and words[:1] in (("cd",), ("pushd",)) and len(words) == 2:
-            folder = posixpath.normpath(posixpath.join(folder, words[1]))
-        elif not _says_nothing(pipeline):
-            kept.append(_unshortened(pipeline))
-            shortened = shortened or len(kept[-1]) < len(pipeline)
-    stages = tuple(stage.words for pipeline in kept for stage in pipeline)
-    text = " ; ".join(" | ".join(_rendered(stage) for stage in pipeline) for pipeline in kept)
-    return _Line(text or " ".join(command.split()), folder, stages, shortened)
-
-
-def _text_line(command: str) -> _Line:
-    """Do the same by patterns, for a command line whose words do not say all of it: here-documents, substitutions."""
-    text = command.strip()
-    folder = ""
-    while (match := data.LEADING_CD.match(text)) is not None:
-        folder = posixpath.normpath(posixpath.join(folder, match[1].strip("'\"")))
-        text = text[match.end() :]
-    while (match := data.TRAILING.search(text)) is not None:
-        text = text[: match.start()]
-    text = " ".join(text.split())
-    return _Line(text, folder, tuple((word,) for word in text.split(" ", 1)[:1]))
-
-
-def _says_nothing(pipeline: Pipeline) -> bool:
-    if len(pipeline) != 1 or _written(pipeline[0].redirects):
-        return False
-    return not pipeline[0].words or pipeline[0].words[0] in data.SILENT
-
-
-def _unshortened(pipeline: Pipeline) -> Pipeline:
-    end = len(pipeline)
-    while end > 1 and _shortens(pipeline[end - 1]):
-        end -= 1
-    return pipeline[:end]
-
-
-def _shortens(stage: Stage) -> bool:
-    """Whether a stage passes on the first or last lines of what it is fed, or all of it."""
-    return stage.words[:1] in (("head",), ("tail",), ("cat",)) and not _written(stage.redirects)
-
-
-def _written(redirects: Sequence[Redirect]) -> list[str]:
-    return [
-        redirect.operator + redirect.target
-        for redirect in redirects
-        if redirect.target.lower() not in HARMLESS_TARGETS
-        and not (redirect.operator == ">&" and redirect.target.isdigit())
-    ]
-
-
-def _rendered(stage: Stage) -> str:
-    return " ".join((*stage.words, *_written(stage.redirects)))
-
-
-def _only_shows(line: _Line) -> bool:
+def _only_shows(line: CommandLine) -> bool:
     """Whether a command line shows lines of a file by their numbers alone, so that it differs in the range only."""
     if not line.stages or any(not stage or stage[0] not in data.RANGE_READERS for stage in line.stages):
         return False
@@ -240,25 +163,6 @@ def _pattern_and_paths(words: Sequence[str]) -> tuple[str, ...]:
     pattern = "\0".join(patterns) if patterns else "".join(operands[:1])
     paths = operands if patterns else operands[1:]
     return (inverted + pattern, *paths) if pattern else ()
-
-
-def _changes_state(command: str) -> bool:
-    """Whether a command line changes files or the repository in a way that names no text: `git commit`, `rm`."""
-    for pipeline in split(command) or ():
-        for stage in pipeline:
-            words = stage.words
-            if words[:1] == ("git",):
-                if any(word in data.GIT_CHANGES for word in words[1:4]):
-                    return True
-            elif words and (words[0] in data.CHANGERS or (words[0] in data.INSTALLERS and "install" in words[1:4])):
-                return True
-    return False
-
-
-def _names(text: str) -> frozenset[str]:
-    """Give the last parts of everything in a text that may be a path."""
-    found = data.PATH_LIKE.findall(text.replace("\\n", "\n").replace("\\", ""))
-    return frozenset(posixpath.basename(word.rstrip("/")) for word in found)
 
 
 def _only_ranges(given: dict[str, object]) -> bool:
