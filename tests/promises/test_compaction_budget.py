@@ -25,7 +25,7 @@ from compacting import (
 from provider import Provider, talk
 from support import pressing
 
-from coldpress.drive import shrinking
+from coldpress.drive import attempts
 from coldpress.drive.summaries import structural
 from coldpress.wire.registry import FormatName
 
@@ -191,7 +191,7 @@ def test_what_was_tried_in_vain_is_not_tried_again_on_every_request(
         tried.append(len(conversation.messages))
         return structural(conversation, *given, **more)
 
-    monkeypatch.setattr(shrinking, "structural", counted)
+    monkeypatch.setattr(attempts, "structural", counted)
     bodies = growing(name, [run(n, 8) for n in range(11)], task=tight(1_950))
     with pressing(windowed(14_500, budget=KEEP)) as press:
         found = sent(press, bodies, name)

@@ -9,7 +9,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from coldpress.model.overflow import Overflow
@@ -444,6 +444,8 @@ VALUES = st.recursive(
 )
 
 
+@example(400, b'{"n_ctx":""}')
+@example(400, '{"n_ctx":"\u0664\u00b2"}'.encode())
 @given(st.sampled_from([400, 413, 422]), st.binary(max_size=300) | VALUES.map(lambda value: json.dumps(value).encode()))
 def test_no_body_breaks_the_reading(status: int, body: bytes) -> None:
     found = overflow_in(status, body)

@@ -8,7 +8,7 @@ the summary is waited for, and rules take its place where none comes.
 from __future__ import annotations
 
 import functools
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Final, Protocol, TypeVar
 
@@ -17,22 +17,17 @@ from coldpress.drive.aging import COUNT_BYTES, Aging, Considered, Question
 from coldpress.drive.counting import Counting, ends_of, place_of
 from coldpress.drive.memory import Recent, Refused
 from coldpress.drive.model_digests import Failed, ModelDigests, Order
-from coldpress.drive.receipts import lineage_of
-from coldpress.drive.runs import run_of
+from coldpress.drive.notebook import Notebook
 from coldpress.drive.shrinking import FULL, Shrinker, Shrunk
-from coldpress.drive.summaries import Digest, shown_notes
+from coldpress.drive.summaries import Digest
 from coldpress.drive.summariser import Summariser
 from coldpress.engine.budget import Budget
 from coldpress.engine.cut import Weighed
 from coldpress.engine.layout import Layout
-from coldpress.engine.notes import facts, remembered
-from coldpress.engine.rebuild import Writing, write
 from coldpress.engine.session import Session
 from coldpress.measure.windows import window_tokens
-from coldpress.model.conversation import Conversation
-from coldpress.model.notes import Note, scope_of_lineage
+from coldpress.model.notes import Note
 from coldpress.model.records import Cut, Pressure
-from coldpress.stores.base import Store
 
 FEWEST_BYTES_PER_TOKEN: Final = 1.5
 """A body with fewer bytes for each token of the trigger is not counted: recorded requests have 2.7 bytes a token, and
@@ -68,17 +63,17 @@ class Compaction:
 
     Args:
         settings: with budgets, notes and the summariser.
-        store: for notes.
+        notebook: for notes.
         counting: of tokens.
         aging: makes views of results.
         summariser: asks a model for summaries; `None` where rules write them all.
     """
 
     def __init__(
-        self, settings: Settings, store: Store, counting: Counting, aging: Aging, *, summariser: Summariser | None
+        self, settings: Settings, notebook: Notebook, counting: Counting, aging: Aging, *, summariser: Summariser | None
     ) -> None:
         self._settings = settings
-        self._store = store
+        self._notebook = notebook
         self._counting = counting
         self._shrinker = Shrinker(settings, counting, aging)
         self._models = ModelDigests(settings, summariser) if summariser is not None else None
@@ -156,21 +151,6 @@ class Compaction:
         )
         return replace(considered, pressure=pressure)
 
-    def opening(self, asked: Question) -> Considered | None:
-        """Show the project's notes behind the task of a conversation that begins; blocking, `None` where none are.
-
-        Nothing is cached behind that place yet, and later requests keep it.
-        """
-        conversation, scope = asked.conversation, self._settings.notes.project_scope
-        if scope is None or conversation.last_assistant >= 0 or asked.session.rebuild is not None:
-            return None
-        block = shown_notes(self._store.notes(scope), self._settings.notes)
-        if not block or asked.operation != "press":
-            return None
-        count = len(conversation.messages)
-        written = write(conversation, asked.session, Writing(start=count, stop=count, kept=(), block=block))
-        return Considered(Weighed((), Cut("nothing_aged")), written=written)
-
     async def close(self) -> None:
         """Give up summaries that are being written."""
         if self._models is not None:
@@ -182,7 +162,7 @@ class Compaction:
         ready = models.ready(asked.branch, asked.conversation) if models is not None else None
         if ready is None and self._is_below(asked, budget):
             return None
-        notes = self.notes(asked.conversation)
+        notes = self._notebook.notes(asked.conversation)
         digest = ready if isinstance(ready, Digest) else None
         patient = models is not None and not isinstance(ready, Failed)
         again_tokens = 0 if ready is not None or asked.refused else self._again_tokens(asked.branch, budget)
@@ -205,30 +185,6 @@ class Compaction:
         if models is not None and ready is not None and (shrunk.digest is ready or isinstance(ready, Failed)):
             models.forget(asked.branch)
         return self._said_before(asked.branch, budget, considered)
-
-    def remember(self, conversation: Conversation, considered: Considered, *, now: float) -> None:
-        """Keep the lasting facts of a summary that went out as notes of its conversation; blocking."""
-        written = considered.written
-        if written is None or written.rebuild.summary is None:
-            return
-        scope, run = scope_of_lineage(lineage_of(conversation)), run_of(conversation)
-        kept = remembered(
-            _own(self._store.notes(scope), run),
-            facts(written.rebuild.summary),
-            limits=self._settings.notes.limits,
-            path=f"{_summary_stem(run)}.md",
-        )
-        for note in kept.changed:
-            self._store.put_note(scope, note, now=now)
-
-    def notes(self, conversation: Conversation) -> tuple[Note, ...]:
-        """Give the notes that a conversation is shown: its project's, then its own."""
-        if not self._settings.notes.show:
-            return ()
-        project = self._settings.notes.project_scope
-        shared = self._store.notes(project) if project is not None else ()
-        own = _own(self._store.notes(scope_of_lineage(lineage_of(conversation))), run_of(conversation))
-        return (*shared, *own)
 
     async def _ordered(
         self, models: ModelDigests, asked: Question, shrunk: Shrunk, notes: tuple[Note, ...], outgrown: Digest | None
@@ -276,15 +232,6 @@ class Compaction:
             return None
         self._tried.note(name, pressure.before_tokens + round(RETRY_SHARE * budget.window_tokens))
         return considered
-
-
-def _own(notes: Sequence[Note], run: str) -> tuple[Note, ...]:
-    """Leave out what summaries of other runs of the same task found."""
-    return tuple(note for note in notes if note.source != "summary" or note.path.startswith(_summary_stem(run)))
-
-
-def _summary_stem(run: str) -> str:
-    return f"summary-{run[:8]}"
 
 
 def _with_failure(considered: Considered, failed: Failed) -> Considered:

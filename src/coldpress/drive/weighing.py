@@ -14,6 +14,7 @@ from coldpress.drive.counting import Counting, place_of
 from coldpress.drive.exchange import Inbound
 from coldpress.drive.insight import Insight
 from coldpress.drive.memory import Refused
+from coldpress.drive.notebook import Notebook
 from coldpress.drive.receipts import lineage_of
 from coldpress.drive.settle import Settler
 from coldpress.drive.summariser import Summariser
@@ -58,7 +59,8 @@ class Weighing:
         self._aging = Aging(settings, accounts, self._counting)
         asks_model = settings.summariser.kind != "structural"
         summariser = Summariser(settings.summariser) if asks_model else None
-        self._compaction = Compaction(settings, store, self._counting, self._aging, summariser=summariser)
+        self._notebook = Notebook(settings.notes, store)
+        self._compaction = Compaction(settings, self._notebook, self._counting, self._aging, summariser=summariser)
 
     @property
     def patience_seconds(self) -> float:
@@ -92,7 +94,7 @@ class Weighing:
         asked = self._question(inbound, conversation, session, held, operation)
         if refused is not None:
             asked = await self._after_refusal(asked, refused, inbound.task, run)
-        opening = self._compaction.opening(asked)
+        opening = self._notebook.opening(asked)
         if opening is not None:
             return opening
         budget = self._compaction.budget(asked, inbound.task)
@@ -119,7 +121,7 @@ class Weighing:
 
     def remember(self, conversation: Conversation, considered: Considered, *, now: float) -> None:
         """Keep what a summary that went out says for good; blocking."""
-        self._compaction.remember(conversation, considered, now=now)
+        self._notebook.remember(conversation, considered, now=now)
 
     async def close(self) -> None:
         """Give up what is being written in the background."""

@@ -229,5 +229,5 @@ def _first(patterns: tuple[re.Pattern[str], ...], text: str) -> int | None:
 def _count(value: object) -> int | None:
     """Give a number of tokens, `None` where it is none that anybody could mean."""
     if isinstance(value, str):
-        value = int(value) if len(value) <= 12 else None
+        value = int(value) if value.isdecimal() and len(value) <= 12 else None
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
