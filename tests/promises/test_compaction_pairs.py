@@ -1,4 +1,4 @@
-"""No compaction parts a call from its result, whatever shape the client's history has; what is in doubt stays put."""
+"""No compaction parts a call from its result, whatever shape the client's history has; what is in doubt stays whole."""
 
 from __future__ import annotations
 
@@ -107,6 +107,20 @@ def test_no_half_is_left_behind(name: FormatName, odd: str, place: int, stages: 
         pytest.skip("a block of the Messages API")
     went, _ = compact(name, odd_history(name, ODD[odd](name), place=place), found=stages)
     assert went, "what is beyond doubt makes room all the same"
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize(
+    "odd", ["P03 four of five", "P09 a call that was never answered", "a result that comes a turn late"]
+)
+def test_what_is_in_doubt_is_carried_over_and_what_stands_around_it_goes(name: FormatName, odd: str) -> None:
+    """Else a later compaction would take another run of messages, and those of the earlier one would come back."""
+    doubtful = ODD[odd](name)
+    went, last = compact(name, odd_history(name, doubtful, place=6, steps=44))
+    assert went
+    at = next(i for i in range(len(last)) if last[i : i + len(doubtful)] == doubtful)
+    assert at <= 3, "nothing but the task and the summary stands in front of it"
+    assert len(last) - at - len(doubtful) < 2 * 16, "and not all that followed stands behind it"
 
 
 @pytest.mark.parametrize("name", FORMATS)

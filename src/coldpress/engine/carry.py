@@ -30,9 +30,10 @@ def carried(
 ) -> tuple[int, ...]:
     """List the messages to carry over, in order: whole turns, without the prose of users that stands between them.
 
-    All turns are, with a result that the user's own settings keep exact, whatever they have. Then those with the latest
-    run of a command where that failed and nothing later shows that it would pass, and with the last plan and the last
-    use of memory: the newest come first, and one that does not fit any more is left to the summary.
+    Turns with a result that the user's own settings keep exact are, whatever they have; and those whose calls and
+    results do not pair beyond doubt, prose and all, since nobody may part them. Then those with the latest run of a
+    command where that failed and nothing later shows that it would pass, and with the last plan and the last use of
+    memory: the newest come first, and one that does not fit any more is left to the summary.
 
     Args:
         conversation: the request.
@@ -40,7 +41,7 @@ def carried(
         start, stop: the messages that go, half-open; they begin a reply and end in front of one.
         rule_of: gives the rule of a tool.
         tokens_of: tokens of a message.
-        most_tokens: what all but those that are kept exact may have together.
+        most_tokens: what all but those that must be carried may have together.
     """
     happened = tuple(events(conversation, 0, len(conversation.messages)))
     ordered = _ordered(happened, rule_of)
@@ -48,10 +49,10 @@ def carried(
     chosen: list[int] = []
     for turn in reversed(turns(conversation, replies, start, stop)):
         inside = range(turn.start, turn.stop)
-        messages = [index for index in inside if not _is_prose(conversation, index)]
-        if not ordered.isdisjoint(inside):
+        messages = [index for index in inside if turn.doubtful or not _is_prose(conversation, index)]
+        if turn.doubtful or not ordered.isdisjoint(inside):
             chosen += messages
-        elif not wanted.isdisjoint(inside) and not turn.doubtful:
+        elif not wanted.isdisjoint(inside):
             tokens = sum(map(tokens_of, messages))
             if tokens <= most_tokens:
                 most_tokens -= tokens

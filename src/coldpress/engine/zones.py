@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from coldpress.engine.client_summaries import client_summary
 from coldpress.engine.injected import is_nobodys
-from coldpress.engine.pairs import Turn, late_calls, turns
+from coldpress.engine.pairs import late_calls, turns
 from coldpress.engine.session import Session
 from coldpress.model.conversation import Conversation, Text
 
@@ -62,8 +62,8 @@ def evictable(conversation: Conversation, found: Zones, *, floor: int) -> tuple[
     """Give the messages that may go, `(start, stop)` half-open; `None` where none may.
 
     They begin a reply and end in front of one, or of a user's text before it. Turns whose calls and results do not pair
-    beyond doubt are left where they are: the most bytes between two of them, or between one and a kept zone, may go
-    (of equals the later ones).
+    beyond doubt stay where they are at either end; between others they have to be carried over whole, as
+    `coldpress.engine.carry` does.
 
     Args:
         conversation: the request.
@@ -74,12 +74,9 @@ def evictable(conversation: Conversation, found: Zones, *, floor: int) -> tuple[
     start = found.anchor + 1
     if floor > start or start == 0 or start >= found.tail:
         return None
-    best: tuple[int, int, int] | None = None
-    for begin, end in _clean_runs(turns(conversation, _replies(conversation, start, found.tail), start, found.tail)):
-        size = conversation.messages[end - 1].span.end - conversation.messages[begin].span.start
-        if best is None or size >= best[0]:
-            best = (size, begin, end)
-    return None if best is None else best[1:]
+    within = turns(conversation, _replies(conversation, start, found.tail), start, found.tail)
+    clean = [turn for turn in within if not turn.doubtful]
+    return (clean[0].start, clean[-1].stop) if clean else None
 
 
 def kept_texts(conversation: Conversation, start: int, stop: int) -> tuple[tuple[int, int], ...]:
@@ -114,21 +111,6 @@ def _replies(conversation: Conversation, start: int, stop: int) -> tuple[int, ..
         for index in range(start, stop)
         if messages[index].role == "assistant" and (index == 0 or messages[index - 1].role != "assistant")
     )
-
-
-def _clean_runs(found: Sequence[Turn]) -> list[tuple[int, int]]:
-    """Join neighbouring turns that are beyond doubt, as half-open ranges of messages."""
-    runs: list[tuple[int, int]] = []
-    joined = False
-    for turn in found:
-        if turn.doubtful:
-            joined = False
-        elif joined:
-            runs[-1] = (runs[-1][0], turn.stop)
-        else:
-            runs.append((turn.start, turn.stop))
-            joined = True
-    return runs
 
 
 def _is_plain_text(conversation: Conversation, index: int) -> bool:
