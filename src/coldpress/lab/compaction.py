@@ -14,6 +14,7 @@ from typing import Final
 from coldpress.engine.budget import STAGES, TARGET, TRIGGER, BudgetRule, Budgets, Stage
 from coldpress.engine.policy import Policy
 from coldpress.lab.evidence import Evidence, Witness
+from coldpress.lab.rebuild import RequestHead
 from coldpress.lab.replay import Replay, Replayed
 from coldpress.lab.replay_service import Service, settings_of
 from coldpress.lab.shorten import Bounds, Shorten, clear_results, drop_oldest, messages_of, reply_starts, with_messages
@@ -56,7 +57,10 @@ NO_BUDGET: Final = Arm("no budget")
 
 @dataclass(frozen=True, slots=True)
 class Over:
-    """A request above the window. `least_tokens` are its head, its task and its newest turn, as they were sent."""
+    """A request above the window. `least_tokens` are its head, the first user's message and the newest turn as sent.
+
+    Words of the user in between, and whatever stands for messages that went, are not in it.
+    """
 
     request: str
     prompt_tokens: int
@@ -92,7 +96,7 @@ class Played:
         recording, arm: their names.
         window_tokens: of the artificial window; `None` where there was none.
         requests: how many; `control_over` of them are above the window as the client wrote them.
-        over: those above it as they were sent, and `over_fitting` those of them whose least would have fitted.
+        over: those above it as they were sent; the least of `over_fitting` of them would have fitted.
         invalid: what the checker objected to, one text a request.
         control_usd, ours_usd: with the client's bodies and with those that were sent.
         control_tokens, ours_tokens: prompts, all together; `control_peak` and `ours_peak` the longest.
@@ -150,6 +154,7 @@ class Recording:
         service: the provider.
         count: tokens of a text on the o200k scale; give one that remembers.
         check: of every body that is sent.
+        head: of its requests; made up where the recording has none.
     """
 
     name: str
@@ -157,10 +162,11 @@ class Recording:
     service: Service
     count: Callable[[str], int]
     check: Check
+    head: RequestHead | None = None
 
     def replay(self) -> Replay:
         """Make it ready to be replayed once."""
-        return Replay(self.name, self.trajectories, self.service, self.count)
+        return Replay(self.name, self.trajectories, self.service, self.count, head=self.head)
 
 
 def peak_tokens(recording: Recording) -> int:
@@ -233,16 +239,11 @@ class Meter:
             return sizes.scale * self._count(message)
 
         sent = body if self._shorten is None else self._shortened(body, self._shorten, sizes, tokens_of)
-        messages = messages_of(sent)
-        replies = reply_starts(messages)
-        needed = (*messages[: replies[0]], *messages[replies[-1] :]) if replies else messages
-        least = round(sizes.head_tokens + sum(map(tokens_of, needed)))
+        least = round(sizes.head_tokens + sum(map(tokens_of, _needed(messages_of(self._received), messages_of(sent)))))
         self.seen.append(_Metered(least, self._check(sent), self._witness.of(self._received, sent, reply)))
         return self._provider.send(sent, sizes, at=at, answered_at=answered_at, reply=reply)
 
-    def _shortened(
-        self, body: bytes, shorten: Shorten, sizes: Sizes, tokens_of: Callable[[bytes], float]
-    ) -> bytes:
+    def _shortened(self, body: bytes, shorten: Shorten, sizes: Sizes, tokens_of: Callable[[bytes], float]) -> bytes:
         trigger, target = round(TRIGGER * self._window_tokens), round(TARGET * self._window_tokens)
         kept = shorten(messages_of(body), Bounds(sizes.head_tokens, trigger, target, tokens_of))
         return with_messages(body, kept)
@@ -254,9 +255,13 @@ class Meter:
         return counted
 
 
-def _played(
-    name: str, arm: Arm, window_tokens: int | None, replayed: Sequence[Replayed], meter: Meter
-) -> Played:
+def _needed(received: tuple[bytes, ...], sent: tuple[bytes, ...]) -> tuple[bytes, ...]:
+    """What no request can do without: the task and the newest turn, that one as it was sent."""
+    first, last = reply_starts(received)[:1], reply_starts(sent)[-1:]
+    return (*received[: first[0]], *sent[last[0] :]) if first and last else sent
+
+
+def _played(name: str, arm: Arm, window_tokens: int | None, replayed: Sequence[Replayed], meter: Meter) -> Played:
     prompts = [one.ours.prompt or 0 for one in replayed]
     controls = [one.control.prompt or 0 for one in replayed]
     window = float("inf") if window_tokens is None else window_tokens

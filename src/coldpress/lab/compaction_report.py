@@ -94,9 +94,9 @@ def groups(cases: Sequence[Case]) -> list[Group]:
 
 
 def table(found: Sequence[Group]) -> Iterator[str]:
-    """Write one row for each group."""
+    """Write one row for each group; `bare` counts requests whose head, task and newest turn alone exceed the window."""
     yield (
-        "| prices | window | arm | over (control's) | invalid | input bill, USD | saved | prompt tokens saved"
+        "| prices | window | arm | over (control's), bare | invalid | input bill, USD | saved | prompt tokens saved"
         " | longest prompt, of window | compactions | most in one run | edits lost | identifiers lost |"
     )
     yield "|---|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
@@ -104,7 +104,7 @@ def table(found: Sequence[Group]) -> Iterator[str]:
         evidence = one.evidence
         over = f"{one.total('over'):,.0f} ({one.total('control_over'):,.0f})"
         if one.total("over"):
-            over += f", {one.total('over_fitting'):,.0f} need not"
+            over += f", bare {one.total('over') - one.total('over_fitting'):,.0f}"
         fullest = max((p.ours_peak / p.window_tokens for p in one.played if p.window_tokens), default=None)
         yield _row(
             one.tariff,
@@ -163,22 +163,38 @@ def pairs_table(cases: Sequence[Case]) -> Iterator[str]:
 
 
 def over_table(cases: Sequence[Case]) -> Iterator[str]:
-    """Write every request above its window that coldpress sent with both stages or with summaries, and why."""
-    yield "| prices | window | arm | request | prompt | window, tokens | head, task and newest turn |"
-    yield "|---|---:|---|---|---:|---:|---:|"
+    """Write which requests summaries could not bring into the window, and for how many no way could have."""
+    yield "| prices | window | tokens | arm | recording | over | bare | longest prompt | requests, from 0 |"
+    yield "|---|---:|---:|---|---|---:|---:|---:|---|"
     for case in cases:
-        if case.share is None or case.played.arm not in ("structural", "hybrid"):
-            continue
-        for over in case.played.over:
+        one = case.played
+        if case.share is not None and one.over and one.arm in ("structural", "hybrid"):
             yield _row(
                 case.tariff,
                 f"{case.share:.0%}",
-                case.played.arm,
-                over.request,
-                f"{over.prompt_tokens:,}",
-                f"{case.played.window_tokens or 0:,}",
-                f"{over.least_tokens:,}",
+                f"{one.window_tokens or 0:,}",
+                one.arm,
+                one.recording,
+                len(one.over),
+                len(one.over) - one.over_fitting,
+                f"{max(over.prompt_tokens for over in one.over):,}",
+                ranges([int(over.request.rpartition("/")[2]) for over in one.over]),
             )
+
+
+def ranges(numbers: Iterable[int]) -> str:
+    """Write ascending whole numbers shortly.
+
+    >>> ranges([3, 5, 6, 7])
+    '3, 5-7'
+    """
+    runs: list[tuple[int, int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][1] + 1:
+            runs[-1] = (runs[-1][0], number)
+        else:
+            runs.append((number, number))
+    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
 
 
 def _key(case: Case) -> tuple[str, float | None, str]:

@@ -37,7 +37,7 @@ class Bounds:
 
 
 Shorten = Callable[[Sequence[bytes], Bounds], tuple[bytes, ...]]
-"""Gives the messages that are sent; whatever earlier requests of the conversation lost is found again from the sizes."""
+"""Gives the messages that are sent; what earlier requests of the conversation lost is found again from the sizes."""
 
 
 def drop_oldest(messages: Sequence[bytes], bounds: Bounds) -> tuple[bytes, ...]:
@@ -63,7 +63,7 @@ def clear_results(messages: Sequence[bytes], bounds: Bounds) -> tuple[bytes, ...
     """Put a fixed text in the place of all results in front of the last three, as a provider's own clearing does."""
     exact = [bounds.tokens_of(message) for message in messages]
     blank = [_cleared(message) for message in messages]
-    small = [bounds.tokens_of(message) if message != old else size for message, old, size in zip(blank, messages, exact)]
+    small = [bounds.tokens_of(message) for message in blank]
     stop = 0
     for end in _requests(messages):
         size = bounds.head_tokens + sum(small[:stop]) + sum(exact[stop : end + 1])
@@ -128,7 +128,5 @@ def _cleared(message: bytes) -> bytes:
     found = msgspec.json.decode(message, type=dict[str, object])
     content = found["content"]
     blocks = content if isinstance(content, list) else []
-    cleared = [
-        {**block, "content": CLEARED} if block.get("type") == "tool_result" else block for block in blocks
-    ]
+    cleared = [{**block, "content": CLEARED} if block.get("type") == "tool_result" else block for block in blocks]
     return msgspec.json.encode({**found, "content": cleared})
