@@ -220,8 +220,32 @@ class TestWhereTheFileIsFound:
             "plugins.config.keyword_compacter is not known; did you mean",
             id="a misspelt plugin",
         ),
-        pytest.param("port = @", "is not valid TOML: Invalid value (at line 1", id="broken TOML, with its line"),
-        pytest.param("port = 1\nport = 2", "is not valid TOML", id="a key given twice"),
+        pytest.param(
+            "port = @",
+            "coldpress.toml: not valid TOML at line 1, column 8: Invalid value",
+            id="broken TOML, with its line",
+        ),
+        pytest.param("port = 1\nport = 2", "coldpress.toml: not valid TOML at ", id="a key given twice"),
+        pytest.param(
+            "[store.bounds]\n[store.bounds]",
+            "not valid TOML at line 2, column 14: Cannot declare store.bounds twice",
+            id="a table given twice, in TOML's words for its name",
+        ),
+        pytest.param(
+            "[budget]\ntrigger = 65",
+            "budget.trigger is 65; it must be a number from 0 to 1, a share of the window; write 0.65 for 65 %",
+            id="a share in per cent",
+        ),
+        pytest.param(
+            "[budget]\ntrigger = -1",
+            "it must be a number from 0 to 1, a share of the window",
+            id="a share below nothing",
+        ),
+        pytest.param(
+            "[notes]\nproject = ''",
+            'notes.project is ""; it must be text, not empty',
+            id="empty text where it may be left out",
+        ),
     ],
 )
 def test_what_is_wrong_is_told_with_its_key_and_file(tmp_path: Path, text: str, told: str) -> None:

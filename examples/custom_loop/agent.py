@@ -96,14 +96,14 @@ def _run(tool: str, arguments: dict[str, str], session: Compactor, folder: Path)
     return done.stdout + done.stderr, done.returncode != 0
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Read the command line and run one task."""
     parser = argparse.ArgumentParser(description="A small agent that does not outgrow its window.")
     parser.add_argument("task")
     parser.add_argument("--url", default=None, help="base URL of the API, without /v1")
     parser.add_argument("--window", type=int, default=None, help="effective window in tokens")
     parser.add_argument("--store", default=None, help="file to keep originals and receipts in, else memory")
-    asked = parser.parse_args()
+    asked = parser.parse_args(arguments)
     client = anthropic.Anthropic(base_url=asked.url, api_key=os.environ.get("ANTHROPIC_API_KEY"))
     with Session(MODEL, window_tokens=asked.window, store_path=asked.store) as session:
         print(work(asked.task, client, session, Path.cwd()).answer)

@@ -214,3 +214,80 @@ def test_a_model_is_not_asked_for_a_summary(run: Run, home: Path) -> None:
     )
     now = asked(run, "--file", request_file(home, [prose(n) for n in range(12)]))["request"]
     assert (now["verdict"], now["last_message"]) == ("compacted", 18)
+
+
+@pytest.mark.parametrize(
+    ("options", "window", "rule"),
+    [
+        pytest.param((), 50_000, None, id="nobody"),
+        pytest.param(("--task", "review"), 50_000, 1, id="a task"),
+        pytest.param(("--harness", "Claude-CLI"), 30_000, 2, id="a client"),
+        pytest.param(("--task", "review", "--harness", "claude-cli"), 50_000, 1, id="the first row that matches"),
+    ],
+)
+def test_rows_can_be_tried_for_a_task_and_a_client(
+    run: Run, home: Path, options: tuple[str, ...], window: int, rule: int | None
+) -> None:
+    (home / "coldpress.toml").write_text(
+        SETTINGS + '\n[[budgets]]\nharness = "claude-*"\nwindow_tokens = 30_000\ntrigger = 0.6\n'
+    )
+    (found,) = asked(run, "--model", "house", *options)["budgets"]
+    assert (found["window_tokens"], found["rule"]) == (window, rule)
+    assert found["other_rules"] == [place for place in (1, 2) if place != rule]
+    path = request_file(home, [step(n) for n in range(2)], model="house")
+    now = asked(run, "--file", path, *options)["request"]
+    assert now["trigger_tokens"] == found["trigger_tokens"]
+
+
+@pytest.mark.parametrize("who", ["harness", "task"])
+def test_what_would_happen_now_is_what_happens_to_that_client_or_task(run: Run, home: Path, who: str) -> None:
+    (home / "coldpress.toml").write_text(
+        "[budget]\nwindow_tokens = 20_000\nkeep_turns = 2\n"
+        f'[[budgets]]\n{who} = "careful"\nstages = "mask"\nkeep_turns = 12\n'
+    )
+    path = request_file(home, [step(n) for n in range(12)])
+    assert asked(run, "--file", path)["request"]["verdict"] == "compacted"
+    now = asked(run, "--file", path, f"--{who}", "careful")["request"]
+    assert (now["verdict"], now["reason"]) == ("not_compacted", "nothing_to_take")
+
+
+def test_without_stages_it_says_so_and_not_that_the_prompt_is_short(run: Run, home: Path) -> None:
+    (home / "coldpress.toml").write_text("[budget]\nwindow_tokens = 20_000\nstages = []\n")
+    now = asked(run, "--file", request_file(home, [step(n) for n in range(12)]))["request"]
+    assert (now["verdict"], now["reason"]) == ("not_compacted", "no_stages")
+    assert asked(run, "--file", request_file(home, [step(0)]))["request"]["verdict"] == "below_trigger"
+
+
+SUMMARISER = '[summariser]\nkind = "openai"\nurl = "http://127.0.0.1:9"\nmodel = "{model}"\n{more}\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "warning"),
+    [
+        pytest.param("[budget]\nwindow_tokens = 400_000\n", "has a window of 200000 tokens", id="window: defaults"),
+        pytest.param(
+            f'[[budgets]]\nmodel = "{KNOWN_MODEL}"\nwindow_tokens = 200_001\n',
+            "budgets[0].window_tokens is 200001, and",
+            id="window: a row",
+        ),
+        pytest.param("[budget]\nwindow_tokens = 200_000\n", "", id="window: as large as the model's"),
+        pytest.param(SUMMARISER.format(model="nobody-prices-me", more=""), "price of summariser.model", id="no price"),
+        pytest.param(
+            SUMMARISER.format(model="gpt-5-mini", more="max_usd_per_call = 0.000001"),
+            "summariser.max_usd_per_call is 1e-06",
+            id="no call is so cheap",
+        ),
+        pytest.param(
+            SUMMARISER.format(model="gpt-5-mini", more='max_usd_per_call = 0.000001\nprefix = "conversation"'),
+            "",
+            id="the agent's own model is asked",
+        ),
+        pytest.param(SUMMARISER.format(model="gpt-5-mini", more=""), "", id="a model with a price"),
+    ],
+)
+def test_settings_that_do_not_do_what_was_meant_are_warned_of(run: Run, home: Path, text: str, warning: str) -> None:
+    (home / "coldpress.toml").write_text(text)
+    warnings = asked(run, "--model", KNOWN_MODEL)["warnings"]
+    assert len(warnings) == bool(warning), warnings
+    assert all(warning in told for told in warnings)
+    assert warning in run("check", "--model", KNOWN_MODEL).stderr

@@ -421,9 +421,23 @@ class TestCheck:
         assert shell["bytes_after"] < shell["bytes_before"]
         assert (edit["reason"], edit["bytes_after"]) == ("protected_kind", 5000)
         shown = run("check", "--file", "request.json").stdout
-        assert "together" in shown
+        assert "when a model first sees it" in shown and "together" in shown
+        assert "too small to decide on" not in shown
         assert "openrouter" not in shown  # nothing but what was asked about
         assert "openrouter" in run("check").stdout
+
+    def test_results_are_numbered_as_they_stand_and_small_ones_counted(self, run: Run, home: Path) -> None:
+        made = "\n".join(f"compiling unit {n} of many" for n in range(2000))
+        texts = ["ok", made, "x", "done", made.replace("unit", "part")]
+        turns = [turn(f"t{n}", "Bash", {"command": f"make {n}"}, text) for n, text in enumerate(texts)]
+        messages = [{"role": "user", "content": "go"}, *(message for pair in turns for message in pair)]
+        (home / "request.json").write_text(json.dumps({"model": "m", "messages": messages}))
+        found = json.loads(run("check", "--file", "request.json", "--json").stdout)
+        assert [result["number"] for result in found["results"]] == [2, 5]
+        assert found["results_without_line"] == 3
+        shown = run("check", "--file", "request.json").stdout
+        assert [row.split()[0] for row in shown.splitlines() if "deterministic" in row and "kind:" in row] == ["2", "5"]
+        assert "3 of 5 results are too small to decide on and not listed" in shown
 
     def test_a_file_that_is_no_request_is_told(self, run: Run, home: Path) -> None:
         (home / "request.json").write_text("[1, 2]")

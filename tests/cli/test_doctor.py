@@ -10,7 +10,10 @@ from typing import get_args
 
 import pytest
 
+from coldpress.cli.summary_refusals import SummarySymptom, refusal_kind
 from coldpress.cli.symptoms import ADVICE, PressureSymptom, symptoms
+from coldpress.drive.summariser_ask import Reason as AskReason
+from coldpress.engine.summary.reply import Reason as ReplyReason
 from coldpress.model.records import Finding, FindingKind, Outcome, Pressure, PressureReason
 from coldpress.stores.base import LedgerEntry
 from coldpress.stores.sqlite import SqliteStore
@@ -88,7 +91,13 @@ def test_where_there_is_nothing_it_says_which_nothing(run: Run, home: Path, path
         (pressed(), []),
         (pressed("summarised", generation=2), []),
         (pressed("masked_short", narrowed=True), ["masked_short", "narrowed"]),
-        (pressed("summarised", refused=("too_long",), dropped=3), ["summary_refused", "items_dropped"]),
+        (pressed("summarised", refused=("too_long",), dropped=3), ["items_dropped", "summary_unusable"]),
+        (pressed(refused=("gate_does_not_pay",)), ["summary_gated"]),
+        (
+            pressed(refused=("timeout", "busy", "outgrown")),
+            ["summary_not_asked", "summary_unanswered", "summary_outgrown"],
+        ),
+        (pressed(refused=("fault_keyerror",)), ["summary_fault"]),
         (pressed("no_raw_log"), ["no_raw_log"]),
         (pressed("nothing_to_take"), ["nothing_to_take"]),
         (pressed("no_gain", escalate=True), ["escalate", "no_gain"]),
@@ -102,7 +111,7 @@ def test_what_pressure_tells(pressure: Pressure, kinds: list[str]) -> None:
 
 
 def test_there_is_advice_for_everything() -> None:
-    assert set(ADVICE) == {*get_args(FindingKind), *get_args(PressureSymptom)}
+    assert set(ADVICE) == {*get_args(FindingKind), *get_args(PressureSymptom), *get_args(SummarySymptom)}
 
 
 def test_windows_that_refusals_told_are_not_summed_up(run: Run, home: Path) -> None:
@@ -114,3 +123,39 @@ def test_windows_that_refusals_told_are_not_summed_up(run: Run, home: Path) -> N
     told = run("doctor", "--store", "doctor.sqlite3")
     assert "window_overflow: 2 on 2 of the requests; newest b at " in told.stdout
     assert "tokens;" not in told.stdout
+
+
+def test_every_word_that_can_be_written_has_its_place() -> None:
+    places: dict[str, set[str]] = {}
+    for word in (*get_args(AskReason), *get_args(ReplyReason), "nothing_held", "busy", "outgrown", "gate_unpriced"):
+        places.setdefault(refusal_kind(word), set()).add(word)
+    assert places == {
+        "summary_gated": {"gate_unpriced"},
+        "summary_not_asked": {"unpriced", "too_expensive", "too_large", "no_key", "busy"},
+        "summary_unanswered": {"http_error", "timeout", "breaker_open"},
+        "summary_unusable": {
+            *("refused", "refused_by_provider", "empty", "too_long", "error_like", "not_json", "nothing_held"),
+            *("stopped_early", "bad_reply"),
+        },
+        "summary_outgrown": {"outgrown"},
+    }
+
+
+def test_words_of_why_no_model_wrote_a_summary_are_counted(run: Run, home: Path) -> None:
+    with SqliteStore(home / "doctor.sqlite3") as store:
+        for name, words in (
+            ("a", ("http_error", "timeout")),
+            ("b", ("http_error",)),
+            ("c", ("gate_does_not_pay",)),
+        ):
+            store.put([], [], receipt(name, received_at=time.time() - 60, pressure=pressed(refused=words)))
+        store.flush()
+    told = run("doctor", "--store", "doctor.sqlite3").stdout
+    assert "summary_unanswered: 3 on 2 of the requests; newest b at " in told
+    assert "  words   http_error 2, timeout 1\n" in told
+    assert "expected_applications" in told and "answer was no summary" not in told
+    found = json.loads(run("doctor", "--store", "doctor.sqlite3", "--json").stdout)["found"]
+    assert {one["kind"]: one["words"] for one in found} == {
+        "summary_gated": {"gate_does_not_pay": 1},
+        "summary_unanswered": {"http_error": 2, "timeout": 1},
+    }

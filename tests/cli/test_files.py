@@ -29,7 +29,17 @@ def plot_arguments(store: Path, target: str) -> tuple[str, ...]:
     return ("breakeven", *CUT, "--plot", target)
 
 
-WRITERS = [pytest.param(recall_arguments, id="recall"), pytest.param(plot_arguments, id="breakeven")]
+def raw_arguments(store: Path, target: str) -> tuple[str, ...]:
+    with SqliteStore(store, raw_log=True) as opened:
+        opened.log_event("logged", 1.0, "request", (), b"{}")
+    return ("ledger", "raw", "logged", "--store", str(store), "--out", target)
+
+
+WRITERS = [
+    pytest.param(recall_arguments, id="recall"),
+    pytest.param(plot_arguments, id="breakeven"),
+    pytest.param(raw_arguments, id="ledger raw"),
+]
 Arguments = Callable[[Path, str], tuple[str, ...]]
 
 

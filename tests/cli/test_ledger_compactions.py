@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from coldpress.cli.ledger_totals import totals_text
 from coldpress.model.identity import original_sha
-from coldpress.model.records import Cut, Finding, Outcome, Pressure
+from coldpress.model.records import Cut, Finding, Outcome, Pressure, PressureReason
 from coldpress.stores.sqlite import SqliteStore
 from coldpress.stores.totals import Totals
 
@@ -97,7 +98,6 @@ def test_a_declined_one_says_why_and_names_no_summary(run: Run, ledger: Path) ->
     ("command", "said"),
     [
         pytest.param(("show", "r"), "by small-model, unknown USD", id="show"),
-        pytest.param(("compactions",), "small-model  unknown", id="compactions"),
         pytest.param(("totals",), "unknown USD over 0 of 1 requests", id="totals"),
     ],
 )
@@ -135,10 +135,9 @@ def test_where_there_was_no_summary_that_is_said(run: Run, ledger: Path, request
 def test_events_are_listed_newest_first_and_by_conversation(run: Run, ledger: Path) -> None:
     head, *rows = run("ledger", "compactions", "--store", str(ledger)).stdout.splitlines()
     assert [row.split()[2] for row in rows] == ["req-declined", "req-summary"]
-    ends = {name: head.index(name) + len(name) for name in ("before", "after", "tokens summarised", "findings")}
-    found = {name: rows[1][:end].split()[-1] for name, end in ends.items()}
-    assert found == {"before": "141,234", "after": "88,765", "tokens summarised": "40,000", "findings": "3"}
-    assert rows[1].endswith("escalate, narrowed")
+    assert head.split() == ["received", "id", "what", "before", "after", "results", "messages"]
+    assert " ".join(rows[1].split()) == "2026-09-21 14:13 req-summary summarised ! 141,234 88,765 3 40"
+    assert " ".join(rows[0].split()) == "2026-09-21 14:14 req-declined nothing_to_take 70,000 70,000 0 0"
     one = run("ledger", "compactions", "--lineage", "b" * 24, "--store", str(ledger)).stdout.splitlines()
     assert len(one) == 2 and "req-declined" in one[1]
     assert "req-summary" not in run("ledger", "compactions", "--limit", "1", "--store", str(ledger)).stdout
@@ -183,3 +182,46 @@ def test_totals_tell_of_compactions_with_their_denominators_and_of_none_say_noth
     assert shown["escalations"] == "1, keep zone narrowed on 1"
     assert shown["findings"] == "1 amnesia_loop, 1 cached_tokens_dropped, 1 head_reserialised"
     assert "compactions" not in told(totals_text(Totals()))
+
+
+@pytest.mark.parametrize("command", ["list", "compactions"])
+def test_hints_name_the_same_store_and_settings(run: Run, ledger: Path, command: str) -> None:
+    (ledger.parent / "my settings.toml").write_text("")
+    told = run("ledger", command, "--store", str(ledger), "--config", "my settings.toml")
+    assert f"--config 'my settings.toml' --store {ledger}\n" in told.stderr
+    assert "--store" not in run("ledger", command, "--config", "my settings.toml").stderr.replace("--store names", "")
+
+
+@pytest.mark.parametrize(
+    ("asked", "code", "why"),
+    [
+        pytest.param("req-summary", 0, "", id="whole"),
+        pytest.param("req-summ", 0, "", id="eight"),
+        pytest.param("req-sum", 3, "at least the first 8 digits", id="seven"),
+        pytest.param("req-none", 3, "coldpress ledger list --store ", id="none"),
+        pytest.param("req-twice", 5, "req-twice-1, req-twice-2; give more digits", id="two"),
+    ],
+)
+def test_the_beginning_of_an_id_is_enough_where_it_fits_one(
+    run: Run, ledger: Path, asked: str, code: int, why: str
+) -> None:
+    with SqliteStore(ledger) as store:
+        for name in ("req-twice-1", "req-twice-2"):
+            store.put([], [], receipt(name))
+        store.flush()
+    told = run("ledger", "show", asked, "--store", str(ledger), "--json")
+    assert told.exit_code == code
+    assert why in told.stderr
+    if not code:
+        assert json.loads(told.stdout)["request_id"] == "req-summary"
+
+
+def test_the_widest_event_fits_a_hundred_columns(run: Run, home: Path) -> None:
+    widest = max(get_args(PressureReason), key=len)
+    large = replace(SUMMARISED, reason=widest, before_tokens=1_234_567, after_tokens=1_000_000, cleared=12_345)
+    with SqliteStore(home / "s.sqlite3") as store:
+        store.put([], [], replace(receipt("019a3f21b7c" + "0123456789"), pressure=large))
+    told = run("ledger", "compactions", "--store", "s.sqlite3")
+    assert "019a3f21b7c0123456789" in told.stdout and widest in told.stdout
+    assert max(map(len, told.stdout.splitlines())) <= 100
+    assert "!: escalate" in told.stderr

@@ -16,10 +16,18 @@ from coldpress.model.errors import ConfigError
 from coldpress.model.notes import Note
 from coldpress.stores.sqlite import SqliteStore
 
-from .conftest import Run
+from .conftest import Run, receipt
 
 SHOP = project_scope("webshop")
 MINE = ("--store", "s.sqlite3", "--project", "webshop")
+
+
+def talks(path: Path, *lineages: str) -> None:
+    """Put conversations into the ledger."""
+    with SqliteStore(path) as store:
+        for lineage in lineages:
+            store.put([], [], receipt(f"req-{lineage}", lineage=lineage))
+        store.flush()
 
 
 def test_a_fact_is_added_once_to_a_store_that_is_made_for_it(run: Run, home: Path) -> None:
@@ -64,9 +72,20 @@ def test_json_has_stable_names(run: Run, home: Path) -> None:
 
 def test_the_list_names_every_scope_where_none_is_given(run: Run, home: Path) -> None:
     run("notes", "add", "of the shop", *MINE)
+    talks(home / "s.sqlite3", "a" * 24)
     run("notes", "add", "of one talk", "--store", "s.sqlite3", "--lineage", "a" * 24)
-    rows = [row.split() for row in run("notes", "list", "--store", "s.sqlite3").stdout.splitlines()]
-    assert [row[0] for row in rows] == ["whose", f"lineage:{'a' * 24}", "project:webshop"]
+    (home / "coldpress.toml").write_text('[notes]\nproject = "other"\n')
+    assert run("notes", "list", "--store", "s.sqlite3").stdout.splitlines() == [
+        f"lineage:{'a' * 24}",
+        "  name     written by  bytes",
+        "  user.md  user           12",
+        "",
+        "project:webshop",
+        "  name     written by  bytes",
+        "  user.md  user           12",
+    ]
+    found = json.loads(run("notes", "list", "--store", "s.sqlite3", "--json").stdout)["notes"]
+    assert [note["scope"] for note in found] == [f"lineage:{'a' * 24}", "project:webshop"]
     only = run("notes", "list", *MINE).stdout
     assert "project:webshop" in only and "lineage" not in only
     assert run("notes", "list", "--store", "s.sqlite3", "--project", "other").stderr == "No notes of project:other.\n"
@@ -79,6 +98,7 @@ def test_the_settings_name_the_project_and_the_limits(run: Run, home: Path) -> N
     assert (full.exit_code, full.stdout) == (1, "")
     assert "user.md would hold 12 bytes, and a file holds at most 10" in full.stderr
     assert run("notes", "show", "user.md").stdout == "123456789\n"
+    talks(home / "s.db", "ab12")
     assert run("notes", "add", "of one talk", "--lineage", "ab12").stderr.startswith("Error: user.md would hold 12")
     assert run("notes", "add", "talk", "--lineage", "ab12").exit_code == 0
     with SqliteStore(home / "s.db") as store:
@@ -181,7 +201,7 @@ def test_settings_have_defaults_and_are_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        pytest.param('project = " a"', "notes.project is ' a', which is empty or has spaces", id="a bad project"),
+        pytest.param('project = " a"', 'notes.project is " a", which is empty or has spaces', id="a bad project"),
         pytest.param("most_bytes = 1023", "1024 or more", id="no room to show anything"),
         pytest.param("most_file_bytes = 0", "1 or more", id="no room in a file"),
         pytest.param("most_total_bytes = 9", "less than notes.most_file_bytes", id="a file larger than all"),
@@ -192,3 +212,42 @@ def test_settings_that_are_refused(tmp_path: Path, text: str, why: str) -> None:
     with pytest.raises(ConfigError) as caught:
         read(tmp_path, f"[notes]\n{text}\n")
     assert why in str(caught.value)
+
+
+TALKS = ("abcdef0123456789abcdef01", "abcdef0999999999abcdef01", "0123456789abcdef01234567")
+
+
+@pytest.mark.parametrize("command", [("add", "x"), ("list",), ("show", "user.md"), ("remove", "user.md")], ids="".join)
+@pytest.mark.parametrize(
+    ("asked", "code", "why"),
+    [
+        pytest.param(TALKS[2], 0, "", id="whole"),
+        pytest.param("012345", 0, "", id="six digits"),
+        pytest.param("abcdef0", 5, f"{TALKS[0]}, {TALKS[1]}; give more digits", id="fits two"),
+        pytest.param("01234", 3, f"near are {TALKS[2]}", id="too few digits"),
+        pytest.param("abcdef0123456789abcdef02", 3, f"near are {TALKS[0]}", id="a wrong digit"),
+        pytest.param("zzzzzzzzzz", 3, "coldpress ledger conversations --store s.sqlite3 shows", id="nothing like it"),
+    ],
+)
+def test_a_lineage_is_one_the_ledger_knows(run: Run, command: tuple[str, ...], asked: str, code: int, why: str) -> None:
+    home = Path()
+    talks(home / "s.sqlite3", *TALKS)
+    with SqliteStore(home / "s.sqlite3") as store:
+        store.put_note(lineage_scope(TALKS[2]), Note("user.md", "x\n", "user"), now=1.0)
+    told = run("notes", *command, "--store", "s.sqlite3", "--lineage", asked)
+    assert told.exit_code == code, told.stderr
+    assert why in told.stderr
+    with SqliteStore(home / "s.sqlite3") as store:
+        assert set(store.note_scopes()) <= {lineage_scope(TALKS[2])}
+
+
+def test_notes_outlive_the_ledgers_entries_of_their_conversation(run: Run, home: Path) -> None:
+    with SqliteStore(home / "s.sqlite3") as store:
+        store.put_note(lineage_scope(TALKS[0]), Note("user.md", "kept\n", "user"), now=1.0)
+    assert run("notes", "show", "user.md", "--store", "s.sqlite3", "--lineage", TALKS[0][:6]).stdout == "kept\n"
+
+
+def test_the_help_of_list_says_what_the_group_says(run: Run) -> None:
+    group, command = (" ".join(run("notes", *name, "--help").stdout.split()) for name in ((), ("list",)))
+    assert "list shows all notes that there are" in group
+    assert "those of one project or conversation, else all" in command

@@ -314,11 +314,11 @@ class TestConversation:
         assert got.reason == "too_expensive"  # not too_large: the agent's model has taken this prompt before
 
     def test_is_counted_from_its_bytes_where_nobody_has_counted_it(self) -> None:
-        _, continuation = self.agents("openai", max_tokens=1000)
+        _, continuation = self.agents("openai", max_tokens=2000)
         made = settings("openai", "http://127.0.0.1:9", prefix="conversation")
         tokens = counter_for(MODELS["openai"]).count(continuation.body.decode())
         estimate = Summariser(made, clock=Clock()).estimate_usd(ask(continuation=continuation))
-        assert estimate == pytest.approx((tokens * 3.0 + 1000 * 15.0) / 1e6)
+        assert estimate == pytest.approx((tokens * 3.0 + 2000 * 15.0) / 1e6)
 
     def test_long_lived_marks_are_priced_as_such(self) -> None:
         _, short = self.agents("anthropic")

@@ -282,3 +282,26 @@ def test_neither_the_key_nor_the_conversation_is_told_anywhere(kind: Kind, caplo
     assert LINE not in shown and "A summary of some length" not in shown
     with pytest.raises(TypeError, match="a secret is not written anywhere"):
         pickle.dumps(made)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_first_failure_since_the_last_answer_is_a_warning(kind: Kind, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, logger="coldpress.drive.summariser")
+    bad = HttpError(401)
+    with StrictUpstream(failing(bad, bad, None, bad)) as upstream:
+        summarise(settings(kind, upstream.url), *(ask() for _ in range(4)))
+    told = [(record.levelname, getattr(record, "reason", None)) for record in caplog.records]
+    assert told == [
+        ("WARNING", "http_error"),
+        ("INFO", "http_error"),
+        ("INFO", None),
+        ("WARNING", "http_error"),
+    ]
+    shown = "\n".join(str(vars(record)) for record in caplog.records if record.levelno == logging.WARNING)
+    assert "401" in shown and KEY not in shown and LINE not in shown
+
+
+def test_what_the_settings_forbid_is_no_warning(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, logger="coldpress.drive.summariser")
+    summarise(settings("openai", "http://127.0.0.1:9", max_usd_per_call=0.0), ask())
+    assert [record.levelname for record in caplog.records] == ["INFO"]

@@ -78,7 +78,9 @@ LAST = bash(99, "ls", "a.py")
             [1],
             id="the last plan",
         ),
-        pytest.param([texted("make test", FAILED), LAST], [0], id="a result that comes as a user's text"),
+        pytest.param(
+            [texted("make test", FAILED), texted("ls", "a.py")], [0], id="a result that comes as a user's text"
+        ),
         pytest.param(
             [bash(1, "ls", "a.py"), [assistant("x"), user("Make test fails.")], LAST], [], id="words are kept elsewhere"
         ),

@@ -151,8 +151,8 @@ def test_adding(text: str, fact: str, after: str) -> None:
 def test_facts_are_constraints_decisions_and_artifacts_without_their_messages() -> None:
     summary = Summary(
         goal=(Item("ship it", 1),),
-        decisions=(Item("use WAL: readers never wait", 7),),
-        constraints=(Item("never push to main", 1), Item("never push to main", 9)),
+        decisions=(Item("use WAL: readers never wait", 7, ("WAL",)), Item("go on with port 1", 8)),
+        constraints=tuple(Item("never push to main", n, ("never push to main",)) for n in (1, 9)),
         artifacts=(Item("src/a.py\nsrc/b.py", 12, ("src/a.py",)),),
         questions=(Item("which port?", 3),),
     )
@@ -163,9 +163,15 @@ def test_facts_are_constraints_decisions_and_artifacts_without_their_messages() 
     )
 
 
+def test_what_nothing_proves_and_what_opens_something_is_no_fact() -> None:
+    leaked = "password: " + "q8Zr2vLmT0"
+    items = (Item("always run curl first", 3), Item(leaked, 4, (leaked,)), Item("port 8484", 5, ("port 8484",)))
+    assert facts(Summary(constraints=items)) == ("constraint: port 8484",)
+
+
 def test_a_fact_found_again_in_another_message_is_the_same_fact() -> None:
-    first = Summary(artifacts=(Item("invoice 4711-B", 3),))
-    later = Summary(artifacts=(Item("invoice 4711-B", 40),))
+    first = Summary(artifacts=(Item("invoice 4711-B", 3, ("4711-B",)),))
+    later = Summary(artifacts=(Item("invoice 4711-B", 40, ("4711-B",)),))
     once = remembered((), facts(first), limits=NoteLimits())
     assert remembered(once.notes, facts(later), limits=NoteLimits()).changed == ()
 

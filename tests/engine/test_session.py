@@ -90,3 +90,12 @@ def test_a_batch_found_with_the_messages_it_is_about_goes_before_the_edit_at_fir
 
     assert session.edits == (batch.edits[0], first[1])
     assert [one.standing for one in session.shown] == [batch.edits[0].standing, first[1].standing]
+
+
+def test_a_batch_that_reaches_behind_its_reply_is_no_part_of_a_shorter_prefix() -> None:
+    """It is kept by a reply, and gives back a text behind that: a prefix that ends between them lacks the text."""
+    state = Session().with_aged([AgedEdits(4, (edit(2, "a"), edit(5, "x")))])
+
+    assert state.aged[0].reach == 5
+    assert state.upto(5).aged == ()
+    assert state.upto(6).aged == state.aged

@@ -379,11 +379,8 @@ REMINDER = "<system-reminder>\nThe file was changed.\n</system-reminder>"
             id="a user may speak of reminders",
         ),
         pytest.param(
-            said("<returncode>0</returncode>\n<output>\nall good\n</output>"),
-            [],
-            id="the result of an action that an agent sends as a user's text is not kept",
+            said("OBSERVATION:\nx = 1"), ["OBSERVATION:\nx = 1"], id="where calls are on the wire, no text is a result"
         ),
-        pytest.param(said("OBSERVATION:\nx = 1"), [], id="nor is an observation"),
         pytest.param(said("<spec>twice</spec>"), ["<spec>twice</spec>"], id="other elements are a user's"),
         pytest.param(said(" \n"), [], id="a blank text is none"),
     ],
@@ -392,6 +389,79 @@ def test_words_that_outlive_their_messages(message: Json, expected: list[str]) -
     found, _ = read([TASK, *A1, message, said("on", "assistant")], "anthropic")
     places = kept_texts(found, 3, 5)
     assert [text_at(found, *place) for place in places] == expected
+
+
+CLINE = "[read_file for 'src/a.py'] Result:"
+DETAILS = "<environment_details>\n# Mode\nact\n</environment_details>"
+READS = "I read it.\n<read_file>\n<path>src/a.py</path>\n</read_file>"
+RUNS = "I run it.\n```bash\nmake\n```"
+
+
+@pytest.mark.parametrize(
+    ("reply", "texts", "kept"),
+    [
+        pytest.param(RUNS, ["<returncode>0</returncode>\n<output>\nall good\n</output>"], [], id="mini-swe-agent"),
+        pytest.param(RUNS, ["OBSERVATION:\nx = 1"], [], id="SWE-agent"),
+        pytest.param("Thought: so\nAction: search[x]", ["Observation: x = 1"], [], id="ReAct"),
+        pytest.param(
+            "<function=execute_bash>\n<parameter=command>ls</parameter>\n</function>",
+            ["EXECUTION RESULT of [execute_bash]:\na.py"],
+            [],
+            id="OpenHands",
+        ),
+        pytest.param(
+            '<tool_call>{"name":"ls"}</tool_call>', ["<tool_response>\na.py\n</tool_response>"], [], id="Hermes"
+        ),
+        pytest.param("<invoke name='ls'>", ["<function_results>a.py</function_results>"], [], id="prompted tools"),
+        pytest.param(READS, [f"{CLINE}\nx = 1\n{DETAILS}"], [], id="Cline in one text"),
+        pytest.param(READS, [CLINE, "Never do this", DETAILS], [], id="Cline in three"),
+        pytest.param(READS, ["[list_files] Result:\na.py"], [], id="Roo without arguments"),
+        pytest.param(READS, [CLINE, "x = 1", DETAILS, "use tabs"], ["use tabs"], id="words beside a result"),
+        pytest.param(
+            READS,
+            [f"{CLINE}\nThe user denied this.\n<feedback>\nnot that one\n</feedback>"],
+            [f"{CLINE}\nThe user denied this.\n<feedback>\nnot that one\n</feedback>"],
+            id="a user's answer in a result",
+        ),
+        pytest.param(
+            READS,
+            ["<tool_response>x</tool_response>\nis what I got"],
+            ["<tool_response>x</tool_response>\nis what I got"],
+            id="words behind an element",
+        ),
+        pytest.param(
+            "I looked.", ["Observation: it is slow"], ["Observation: it is slow"], id="a reply without an action"
+        ),
+        pytest.param(READS, ["Here is the log:\nx = 1"], ["Here is the log:\nx = 1"], id="a log that a user pasted"),
+    ],
+)
+def test_results_of_harnesses_without_calls_on_the_wire_are_nobodys_words(
+    reply: str, texts: list[str], kept: list[str]
+) -> None:
+    message = {"role": "user", "content": [*({"type": "text", "text": text} for text in texts), PICTURE]}
+    found, _ = read([TASK, said(reply, "assistant"), message, said("on", "assistant")], "anthropic")
+    places = kept_texts(found, 1, 3)
+    is_result = texts != kept
+    shown = [text_at(found, *place) for place in places if isinstance(found.messages[2].blocks[place[1]], Text)]
+    assert shown == kept
+    assert ((2, len(texts)) in places) is not is_result, "a picture goes with the result that it belongs to"
+
+
+PICTURE: Json = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}}
+
+
+def test_what_users_attach_is_kept_and_what_tools_show_is_not() -> None:
+    shown = {"type": "tool_result", "tool_use_id": "a1", "content": [PICTURE]}
+    document = {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "Spec"}}
+    message = {"role": "user", "content": [shown, document, {"type": "text", "text": "the spec"}, PICTURE]}
+    found, _ = read([TASK, A1[0], message, said("on", "assistant")], "anthropic")
+    assert kept_texts(found, 1, 3) == ((2, 1), (2, 2), (2, 3))
+
+
+def test_what_a_user_attaches_in_front_of_the_tail_is_in_it() -> None:
+    messages = [TASK, *A1, *A2, {"role": "user", "content": [PICTURE]}, *A3]
+    found, session = read(messages, "anthropic")
+    assert zones(found, session, keep_turns=1).tail == 5
 
 
 def text_at(found: Conversation, message: int, block: int) -> str:

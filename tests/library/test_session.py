@@ -16,7 +16,7 @@ from library.talk import ANTHROPIC_TOOLS, CHAT_TOOLS, anthropic_talk, chat_talk,
 from support import settings
 
 from coldpress import Session
-from coldpress.model.errors import ConfigError, FormatError, MessageError, SessionClosed
+from coldpress.model.errors import ConfigError, FormatError, MessageError, RequestError, SessionClosed, UnknownOriginal
 from coldpress.wire.registry import FormatName
 
 MODEL = "claude-opus-4-6"
@@ -194,6 +194,25 @@ def test_bad_messages_are_named(session: Session, messages: Any, told: str) -> N
     assert session.compact([USER])[0] is USER, "the session goes on"
 
 
+@pytest.mark.parametrize(
+    ("messages", "extra", "told"),
+    [
+        pytest.param((one for one in [USER]), None, "messages is a value of type generator", id="a generator"),
+        pytest.param(None, None, "messages is None", id="nothing"),
+        pytest.param(USER, None, "messages is a value of type dict", id="one message"),
+        pytest.param([USER], {"messages": []}, "extra holds messages", id="messages twice"),
+        pytest.param([USER], {"model": "m", "tools": []}, "extra holds tools, model", id="what has its own argument"),
+        pytest.param([USER], [1], "extra is a value of type list", id="no mapping"),
+        pytest.param([USER], {1: 2}, "extra is a value of type dict", id="a name that is no text"),
+    ],
+)
+def test_what_is_no_request_is_refused_at_once(session: Session, messages: Any, extra: Any, told: str) -> None:
+    with pytest.raises(RequestError, match=told):
+        session.compact(messages, extra=extra)
+    assert session.last is None
+    assert session.compact([USER])[0] is USER, "the session goes on"
+
+
 def test_deep_messages_are_refused_not_fatal(session: Session) -> None:
     deep: Any = "x"
     for _ in range(100_000):
@@ -322,3 +341,17 @@ def test_a_session_nobody_closed_writes_its_receipts_and_ends(tmp_path: Path) ->
     subprocess.run([sys.executable, "-c", code], check=True, timeout=30)
     with Session(MODEL, store_path=path) as session:
         assert session.stats()["requests"] == 1, session.stats()
+
+
+@pytest.mark.parametrize("window", ["120k", 0, -3, 1.5, True], ids=repr)
+def test_a_window_that_is_none_is_refused_by_the_name_it_was_given(window: Any) -> None:
+    with pytest.raises(ConfigError) as caught:
+        Session(MODEL, window_tokens=window)
+    assert str(caught.value) == f"window_tokens is {window!r}; use a whole number of tokens, such as 120_000"
+
+
+def test_what_a_session_in_memory_does_not_have_sends_nobody_to_a_gateway() -> None:
+    with Session(MODEL) as session, pytest.raises(UnknownOriginal) as caught:
+        session.recall("0" * 64)
+    assert "the session that made it smaller" in str(caught.value)
+    assert "gateway" not in str(caught.value)

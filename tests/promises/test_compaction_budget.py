@@ -198,3 +198,20 @@ def test_what_was_tried_in_vain_is_not_tried_again_on_every_request(
     assert not any(map(applied, found))
     # From the trigger on the prompt grows by 11 % of the window, and another try is due after 5.
     assert len(found) - 5 > len(set(tried)) == 2
+
+
+def test_what_would_be_carried_over_is_not_where_the_window_would_burst(name: FormatName) -> None:
+    """The failing run is carried as long as there is room, and only summarised beside a giant newest result."""
+    steps = [failing(0, 20), *(prose(n) for n in range(1, 8))]
+    giant = Step((Call("g", listing("g", 700), "Read", {"file_path": "g.py"}),))
+    bodies = growing(name, [*steps, giant], task=tight(1_000))
+    with pressing(windowed(12_000, budget=KEEP)) as press:
+        *before, last = sent(press, bodies, name)
+    inside = log("f0", 20).splitlines()[10]
+    assert compacted(before), "the failing run stands in the middle that went"
+    assert inside in str(valid(before[-1].body, name))
+    assert inside not in str(valid(last.body, name))
+    pressure = pressure_of(last)
+    assert pressure.narrowed and pressure.summarised
+    assert pressure.after_tokens <= 12_000
+    assert listing("g", 700).splitlines()[-1].split("\t")[-1] in str(valid(last.body, name))

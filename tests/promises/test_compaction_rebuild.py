@@ -222,9 +222,27 @@ def test_every_original_can_be_recalled_byte_for_byte(name: FormatName) -> None:
             assert original_sha(str(block)) == pressure_of(found[n]).summary
 
 
-def test_a_turn_that_still_fails_is_carried_over_as_it_was(name: FormatName) -> None:
-    text = "collected 9 items\nFAILED tests/test_a.py::test_x - AssertionError: 4 != 5\n1 failed, 8 passed in 0.31s"
-    failing = Step((Call("fail", text, arguments={"command": "pytest tests/test_a.py"}),), reply="I run the tests.")
+@pytest.mark.parametrize(
+    ("command", "text", "error"),
+    [
+        pytest.param(
+            "pytest tests/test_a.py",
+            "collected 9 items\nFAILED tests/test_a.py::test_x - AssertionError: 4 != 5\n1 failed, 8 passed in 0.31s",
+            "AssertionError: 4 != 5",
+            id="a check",
+        ),
+        pytest.param(
+            "./deploy.sh staging",
+            "Exit code 1\nerror: no route to host 10.0.0.7",
+            "no route to host 10.0.0.7",
+            id="another command",
+        ),
+    ],
+)
+def test_a_turn_that_still_fails_is_carried_over_as_it_was_and_told_once(
+    name: FormatName, command: str, text: str, error: str
+) -> None:
+    failing = Step((Call("fail", text, arguments={"command": command}, failed=True),), reply="I try it.")
     bodies = growing(name, [run(0), failing, *(run(n) for n in range(2, 16))])
     with pressing(SETTINGS) as press:
         found = sent(press, bodies, name)
@@ -233,6 +251,7 @@ def test_a_turn_that_still_fails_is_carried_over_as_it_was(name: FormatName) -> 
     messages = raw_messages(bodies[n], name)
     start = FRONT[name] + 2
     assert literal.endswith(b",".join(messages[start : start + 2]))
+    assert literal.count(error.encode()) == 1, "the summary does not quote what stands beside it"
 
 
 def ordered_exact(tool: str) -> Settings:

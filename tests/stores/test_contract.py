@@ -246,6 +246,30 @@ def test_receipts_are_read_newest_first_by_lineage_and_in_pages(store: Store) ->
     assert read(0, None, None) == read(-1, None, None) == read(10, "none", None) == []
 
 
+@pytest.mark.parametrize(
+    ("beginning", "requests", "lineages"),
+    [
+        pytest.param("", ("a%", "ab1", "ab2", "b", "ä\U0001f642", "ä\U0010ffff"), ("abcdef", "ä", "ö"), id="all"),
+        pytest.param("ab", ("ab1", "ab2"), ("abcdef",), id="two and one"),
+        pytest.param("a%", ("a%",), (), id="no wild cards"),
+        pytest.param("A", (), (), id="upper and lower case differ"),
+        pytest.param("ä\U0010ffff", ("ä\U0010ffff",), (), id="the last code point"),
+        pytest.param("abcdefg", (), (), id="longer than any"),
+    ],
+)
+def test_names_are_found_by_their_beginning(
+    store: Store, beginning: str, requests: tuple[str, ...], lineages: tuple[str, ...]
+) -> None:
+    names = ("b", "ab2", "a%", "ab1", "ä\U0001f642", "ä\U0010ffff")
+    for name, lineage in zip(names, ("abcdef", "ä", "abcdef", "ä", "ö", "ö"), strict=True):
+        store.put([], [], receipt(name, lineage=lineage))
+    store.flush()
+    assert store.names_like("request", beginning, limit=9) == requests
+    assert store.names_like("lineage", beginning, limit=9) == lineages
+    assert store.names_like("request", beginning, limit=1) == requests[:1]
+    assert store.names_like("request", beginning, limit=0) == store.names_like("lineage", beginning, limit=-1) == ()
+
+
 def test_receipts_of_one_moment_are_read_in_reverse_order_of_arrival(store: Store) -> None:
     for name in ("a", "b", "c"):
         store.put([], [], receipt(name))

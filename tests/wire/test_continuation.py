@@ -88,8 +88,8 @@ def test_the_last_message_of_an_openai_request_is_the_plain_text() -> None:
 @pytest.mark.parametrize(
     ("limits", "expected"),
     [
-        pytest.param({"max_tokens": 300}, 300, id="the older word"),
-        pytest.param({"max_completion_tokens": 200, "max_tokens": None}, 200, id="the newer word"),
+        pytest.param({"max_tokens": 3000}, 3000, id="the older word"),
+        pytest.param({"max_completion_tokens": 2000, "max_tokens": None}, 2000, id="the newer word"),
         pytest.param({"max_tokens": None}, None, id="no number"),
     ],
 )
@@ -217,3 +217,52 @@ def test_a_lone_surrogate_of_the_client_stays_as_it_came() -> None:
     body = request("anthropic", 1).replace(b"Make the parser", rb"Make \ud83d the parser")
     made = asked_to_summarise(read(body, "anthropic"), stop=3, request=ASKED)
     assert rb"Make \ud83d the parser" in made.body
+
+
+@pytest.mark.parametrize(
+    ("format_name", "more"),
+    [
+        pytest.param("openai_chat", {"tool_choice": "required"}, id="some tool must be called"),
+        pytest.param(
+            "openai_chat", {"tool_choice": {"type": "function", "function": {"name": "bash"}}}, id="a named tool"
+        ),
+        pytest.param("openai_chat", {"function_call": {"name": "bash"}}, id="a named function, as it was"),
+        pytest.param("anthropic", {"tool_choice": {"type": "any"}}, id="any tool"),
+        pytest.param("anthropic", {"tool_choice": {"type": "tool", "name": "bash"}}, id="a named tool, Anthropic"),
+        pytest.param("openai_chat", {"response_format": {"type": "json_object"}}, id="JSON"),
+        pytest.param("openai_chat", {"response_format": {"type": "json_schema", "json_schema": {}}}, id="a schema"),
+        pytest.param("anthropic", {"output_format": {"type": "json_schema", "schema": {}}}, id="a schema, Anthropic"),
+        pytest.param("anthropic", {"output_config": {"format": {"type": "json_schema"}}}, id="a schema in a config"),
+        pytest.param("openai_chat", {"n": 3}, id="several answers"),
+        pytest.param("openai_chat", {"stop": "}"}, id="a stop sequence"),
+        pytest.param("openai_chat", {"stop": ["}"]}, id="stop sequences"),
+        pytest.param("anthropic", {"stop_sequences": ["Observation:"]}, id="stop sequences, Anthropic"),
+        pytest.param("anthropic", {"max_tokens": 1_023}, id="few tokens"),
+        pytest.param("openai_chat", {"max_completion_tokens": 5}, id="very few tokens"),
+    ],
+)
+def test_a_request_that_forces_its_answer_is_not_continued(format_name: FormatName, more: Json) -> None:
+    conversation = read(request(format_name, 2, **more), format_name)
+    with pytest.raises(ValueError, match="no summary can be its answer"):
+        asked_to_summarise(conversation, stop=len(conversation.messages), request=ASKED)
+
+
+@pytest.mark.parametrize(
+    ("format_name", "more"),
+    [
+        pytest.param(
+            "openai_chat",
+            {"tool_choice": "auto", "n": 1, "stop": None, "response_format": {"type": "text"}, "max_tokens": 1_024},
+            id="Chat Completions",
+        ),
+        pytest.param(
+            "anthropic",
+            {"tool_choice": {"type": "auto"}, "stop_sequences": [], "output_config": {"effort": "high"}},
+            id="Anthropic",
+        ),
+    ],
+)
+def test_a_request_that_says_so_and_forces_nothing_is_continued(format_name: FormatName, more: Json) -> None:
+    conversation = read(request(format_name, 2, **more), format_name)
+    made = asked_to_summarise(conversation, stop=len(conversation.messages), request=ASKED)
+    assert {key: json.loads(made.body)[key] for key in more} == more

@@ -395,6 +395,23 @@ ELSE = [
         ),
         id="the user's words in a long message",
     ),
+    *(
+        pytest.param(400, anthropic(message), id=f"the user's words, {name}")
+        for name, message in (
+            (
+                "in quotes",
+                "messages.3: Input should be a valid string, got 'prompt is too long: 9000 tokens > 6000 maximum'",
+            ),
+            ("in double quotes", 'Unknown value "prompt is too long: 9000 tokens > 6000 maximum" for this field'),
+            ("in backticks", "No such tool: `prompt is too long: 9000 tokens > 6000 maximum`"),
+            ("without quotes", "Invalid value for role: prompt is too long: 9000 tokens > 6000 maximum"),
+            ("behind a field", "messages[4].content: prompt is too long: 9000 tokens > 6000 maximum"),
+            ("far behind", "The request failed. " * 20 + "prompt is too long: 9000 tokens > 6000 maximum"),
+        )
+    ),
+    pytest.param(
+        400, anthropic("tool description too long: exceeds the context limit of 1024"), id="a tool's description"
+    ),
     pytest.param(429, anthropic("prompt is too long: 202095 tokens > 200000 maximum"), id="another status"),
     pytest.param(
         500, openai("maximum context length is 4096 tokens", "context_length_exceeded"), id="a server's fault"

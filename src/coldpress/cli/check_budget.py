@@ -30,7 +30,7 @@ _MOST_MODELS: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class ModelBudget:
-    """What holds for requests to a model whose client and task no rule names.
+    """What holds for requests to a model, of the client and the task that were asked about.
 
     Attributes:
         provider: by whose word the price data is read: who served it last, else who most likely does.
@@ -39,7 +39,7 @@ class ModelBudget:
         learned_at: when a refusal told the window, in seconds since 1970; `None` where none did. A gateway knows it
             only if it runs since then.
         rule: position of the rule that holds, from 0, `None` where none does.
-        other_rules: rules for the model that name a client or a task, by position.
+        other_rules: other rules for the model that name a client or a task, by position.
         binds: whether the model's reasoning is bound to what stands before it.
     """
 
@@ -70,12 +70,23 @@ class SummariserView:
     key: Literal["none", "found", "missing"]
 
 
-def budgets_of(settings: Settings, models: Sequence[str]) -> tuple[ModelBudget, ...]:
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Whose requests are asked about: a client's product name and a class of task, `None` where none is named."""
+
+    harness: str | None = None
+    task: str | None = None
+
+
+ANYBODY: Final = Asker()
+
+
+def budgets_of(settings: Settings, models: Sequence[str], asker: Asker = ANYBODY) -> tuple[ModelBudget, ...]:
     """Find the budgets of models, of those in the ledger lately where none is named, the most frequent first."""
     entries = _lately(settings)
     counted = Counter(entry.receipt.model for entry in entries if entry.receipt.model)
     names = tuple(dict.fromkeys(models)) or tuple(model for model, _ in counted.most_common(_MOST_MODELS))
-    return tuple(_budget_of(settings, model, entries) for model in names)
+    return tuple(_budget_of(settings, model, entries, asker) for model in names)
 
 
 def _lately(settings: Settings) -> list[LedgerEntry]:
@@ -85,12 +96,12 @@ def _lately(settings: Settings) -> list[LedgerEntry]:
         return store.receipts(limit=_REQUESTS, lineage=None, before=None)
 
 
-def _budget_of(settings: Settings, model: str, entries: Sequence[LedgerEntry]) -> ModelBudget:
+def _budget_of(settings: Settings, model: str, entries: Sequence[LedgerEntry], asker: Asker) -> ModelBudget:
     own = [entry for entry in entries if entry.receipt.model == model]
     provider = own[0].receipt.provider if own else likely_provider(settings, model)
     learned, learned_at = _learned([entry for entry in own if entry.receipt.provider == provider])
     budgets = settings.budgets
-    rule = budgets.rule(model=model, harness=None, task=None)
+    rule = budgets.rule(model=model, harness=asker.harness, task=asker.task)
     nominal = window_tokens(model, provider=provider)
     known = min((tokens for tokens in (nominal, learned) if tokens is not None), default=None)
     source: WindowSource = "unknown"
@@ -103,14 +114,15 @@ def _budget_of(settings: Settings, model: str, entries: Sequence[LedgerEntry]) -
     more_said = (
         place
         for place, other in enumerate(budgets.rules)
-        if (other.harness is not None or other.task is not None)
+        if other is not rule
+        and (other.harness is not None or other.task is not None)
         and other.matches(model=model, harness=other.harness, task=other.task)
     )
     return ModelBudget(
         model=model,
         provider=provider,
         source=source,
-        budget=budgets.budget(model=model, harness=None, task=None, nominal_tokens=known),
+        budget=budgets.budget(model=model, harness=asker.harness, task=asker.task, nominal_tokens=known),
         learned_at=learned_at,
         rule=None if rule is None else budgets.rules.index(rule),
         other_rules=tuple(more_said),

@@ -73,7 +73,7 @@ def _remarks(found: ModelBudget, settings: Settings) -> list[str]:
         )
     if found.other_rules:
         places = ", ".join(f"budgets[{place}]" for place in found.other_rules)
-        said.append(f"other values may hold for the clients and tasks of {places}")
+        said.append(f"other values may hold for the clients and tasks of {places}; --harness and --task try them")
     if found.binds and not settings.allow_thinking_loss:
         said.append(
             "its reasoning is bound to the text before it, so nothing goes from in front of the last reasoning; where "

@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from coldpress.cli.check_budget import ModelBudget
+from coldpress.cli.check_budget import ANYBODY, Asker, ModelBudget
 from coldpress.config.settings import Settings
 from coldpress.config.summariser_settings import SummariserSettings
 from coldpress.drive import Driver, Inbound, Prepared
@@ -35,7 +35,8 @@ class Now:
 
     Attributes:
         prompt_tokens: as the client wrote it.
-        reason: of `not_compacted`: a word of `Pressure.reason`, or a note of the receipt; empty otherwise.
+        reason: of `not_compacted`: a word of `Pressure.reason`, a note of the receipt, or `no_stages` where
+            the settings let nothing be done; empty otherwise.
         masked: results that would become one line.
         first_message: number of the first message that would be summarised, counted from 1; `last_message` likewise.
             `None` where none would. A model that writes summaries may be waited for first.
@@ -55,13 +56,16 @@ class Now:
     after_tokens: int | None = None
 
 
-def happens_now(conversation: Conversation, found: ModelBudget | None, settings: Settings) -> Now:
+def happens_now(
+    conversation: Conversation, found: ModelBudget | None, settings: Settings, asker: Asker = ANYBODY
+) -> Now:
     """Let a driver decide on a request, with a store that is thrown away and rules instead of a model's summaries.
 
     Args:
         conversation: the request.
         found: the budget of its model, `None` where it names none.
         settings: as loaded.
+        asker: whose request it is.
     """
     budget = found.budget if found else None
     now = Now(
@@ -74,6 +78,8 @@ def happens_now(conversation: Conversation, found: ModelBudget | None, settings:
     )
     if budget is None or found is None:
         return now
+    if not budget.stages and now.prompt_tokens >= budget.trigger_tokens:
+        return replace(now, verdict="not_compacted", reason="no_stages")
     # A window that a gateway has learned is not known to a new driver, so it is told.
     default = replace(settings.budgets.default, window_tokens=budget.window_tokens)
     budgets = Budgets(default, settings.budgets.rules)
@@ -86,7 +92,7 @@ def happens_now(conversation: Conversation, found: ModelBudget | None, settings:
     )
     driver = Driver(told, store)
     try:
-        prepared = asyncio.run(driver.prepare(_inbound(conversation, found.provider)))
+        prepared = asyncio.run(driver.prepare(_inbound(conversation, found.provider, asker)))
     finally:
         driver.close()
     pressure = prepared.receipt.pressure
@@ -100,7 +106,7 @@ def _tokens(conversation: Conversation) -> int:
     return ends_of(layout, conversation, Lineage(), Held(Belief("unknown", "first_request")))[-1]
 
 
-def _inbound(conversation: Conversation, provider: str) -> Inbound:
+def _inbound(conversation: Conversation, provider: str, asker: Asker) -> Inbound:
     return Inbound(
         request_id="check",
         received_at=time.time(),
@@ -108,7 +114,8 @@ def _inbound(conversation: Conversation, provider: str) -> Inbound:
         format=conversation.format,
         body=conversation.body,
         operation="press",
-        headers={},
+        headers={"user-agent": asker.harness} if asker.harness else {},
+        task=asker.task,
     )
 
 

@@ -12,9 +12,10 @@ from coldpress.cli.check_budget_view import print_budgets, print_now
 from coldpress.cli.check_now import Now
 from coldpress.cli.output import print_table, say_count
 from coldpress.cli.reach import Reach
+from coldpress.cli.request_file import Explained
 from coldpress.config.settings import Provider, Settings
 from coldpress.engine.explain import WHAT_MODES_DO, Outlook
-from coldpress.model.records import Line, Operation
+from coldpress.model.records import Operation
 
 _WITHOUT_PRESSING: Final[dict[Operation, str]] = {
     "drain": "nothing new is made smaller; what was decided earlier holds",
@@ -37,7 +38,7 @@ class Report:
     settings: Settings
     reach: Reach
     outlooks: tuple[Outlook, ...]
-    results: tuple[Line, ...] | None
+    results: Explained | None
     warnings: tuple[str, ...]
     budgets: tuple[ModelBudget, ...] = ()
     now: Now | None = None
@@ -77,7 +78,8 @@ def report_object(report: Report) -> dict[str, object]:
         "warnings": list(report.warnings),
     }
     if report.results is not None:
-        found["results"] = [asdict(line) for line in report.results]
+        found["results"] = [{"number": number, **asdict(line)} for number, line in report.results.lines]
+        found["results_without_line"] = report.results.without_line
     if report.now is not None:
         found["request"] = asdict(report.now)
     return found
@@ -157,12 +159,13 @@ def _print_providers(settings: Settings) -> None:
     )
 
 
-def _print_results(results: tuple[Line, ...]) -> None:
-    if not results:
+def _print_results(results: Explained) -> None:
+    if not results.lines:
         click.echo("No tool result in the file is long enough to be made smaller; all would be sent as they are.")
         return
+    click.echo("What is done with each tool result when a model first sees it; # is its place among all of them.")
     print_table(
-        ("#", "tool", "kind", "rule", "mode", "reason", "bytes", "would send"),
+        ("#", "tool", "kind", "rule", "mode", "reason", "bytes", "at first sight"),
         [
             (
                 str(number),
@@ -174,14 +177,16 @@ def _print_results(results: tuple[Line, ...]) -> None:
                 say_count(line.bytes_before),
                 say_count(line.bytes_after),
             )
-            for number, line in enumerate(results, start=1)
+            for number, line in results.lines
         ],
         right=frozenset({0, 6, 7}),
         spare=("rule", "kind"),
     )
-    before = sum(line.bytes_before for line in results)
-    after = sum(line.bytes_after for line in results)
-    click.echo(f"together {before:,} bytes, {after:,} would be sent")
+    before = sum(line.bytes_before for _, line in results.lines)
+    after = sum(line.bytes_after for _, line in results.lines)
+    click.echo(f"together {before:,} bytes, {after:,} would be sent at first sight; what happens later is said below")
+    if results.without_line:
+        click.echo(f"{results.without_line:,} of {results.results:,} results are too small to decide on and not listed")
 
 
 def _provider_object(provider: Provider) -> dict[str, object]:

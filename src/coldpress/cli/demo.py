@@ -1,4 +1,4 @@
-"""Show the gateway at work: a recorded session through it twice, and what that comes to."""
+"""Show the gateway at work: a recorded session through it twice, what that comes to, and the same in a small window."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ def command(*, as_json: bool, recording: Path | None) -> None:
     """Play a recorded agent session through the gateway, once off and once pressing.
 
     Needs no key and no network: a scripted upstream on loopback answers, enforces what a provider enforces, and
-    counts tokens against a prefix cache. Its counts are estimates, its cache a simulation.
+    counts tokens against a prefix cache. Its counts are estimates, its cache a simulation. Then it plays the session in
+    a window made too small for it, to show compaction.
 
     Exits with 1 where a byte outside the pressed texts differs or an original does not come back.
     """
-    from coldpress.cli.demo_view import summary_lines, turn_lines
+    from coldpress.cli.demo_view import small_window_lines, summary_lines, turn_lines
     from coldpress.demo.run import run_demo
 
     folder = _folder()
@@ -34,7 +35,8 @@ def command(*, as_json: bool, recording: Path | None) -> None:
     if as_json:
         print_json(demo.json())
     else:
-        for line in ("", *turn_lines(demo), "", *summary_lines(demo), "", *_what_now(demo.json())):
+        parts = (turn_lines(demo), summary_lines(demo), small_window_lines(demo.small), _what_now(demo.json()))
+        for line in (line for part in parts for line in ("", *part)):
             click.echo(line)
     if not (demo.identical and demo.recalled):
         raise SystemExit(1)

@@ -1,4 +1,4 @@
-"""Lay out what the demonstration found: turn by turn, and summed up."""
+"""Lay out what the demonstration found: turn by turn, summed up, and in a small window."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from coldpress.cli.output import say_count, table_lines
 from coldpress.demo.play import Played
 from coldpress.demo.report import Demo, bill, written
+from coldpress.demo.small_window import WINDOW_SHARE, SmallWindow
 from coldpress.model.usage import Usage
 
 
@@ -40,6 +41,32 @@ def summary_lines(demo: Demo) -> list[str]:
         f"every original recalled byte for byte: {_yes(demo.recalled)}",
     ]
     return lines
+
+
+def small_window_lines(small: SmallWindow) -> list[str]:
+    """Say which requests fitted into the small window, and what coldpress did so that they do."""
+    fitting = small.requests - len(small.refused_press)
+    share = f"{WINDOW_SHARE:.0%}"
+    lines = [
+        f"The same session in an artificial window of {say_count(small.window_tokens)} tokens, {share} of its",
+        "longest prompt (a simulation: recorded replies stay as they were):",
+        f"  without coldpress: {_refusals(small)}",
+        f"  with coldpress: {fitting} of {small.requests} requests fit, the longest has "
+        f"{say_count(small.peak_press_tokens)} tokens",
+        f"    {small.masked} results masked; {small.summaries} summaries made by rules",
+    ]
+    if small.summaries:
+        lines[-1] += f", the last in the place of {small.summarised} messages"
+    return lines
+
+
+def _refusals(small: SmallWindow) -> str:
+    if not small.refused_off:
+        return f"all {small.requests} requests fit"
+    return (
+        f"{len(small.refused_off)} of {small.requests} requests refused, the first is #{small.refused_off[0]}:\n"
+        f"    {small.refusal_off}"
+    )
 
 
 def _what_happened(session: Sequence[Played]) -> list[str]:

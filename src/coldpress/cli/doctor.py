@@ -77,7 +77,9 @@ def _as_object(diagnosis: Diagnosis) -> dict[str, object]:
         "days": diagnosis.days,
         "requests": diagnosis.requests,
         "above_trigger": diagnosis.above_trigger,
-        "found": [{**asdict(symptom), **asdict(symptom.advice)} for symptom in diagnosis.found],
+        "found": [
+            {**asdict(symptom), "words": dict(symptom.words), **asdict(symptom.advice)} for symptom in diagnosis.found
+        ],
         "warnings": list(diagnosis.warnings),
     }
 
@@ -100,6 +102,8 @@ def _as_text(diagnosis: Diagnosis) -> str:
             f"  what    {symptom.advice.meaning}",
             f"  to do   {symptom.advice.remedy}",
         ]
+        if symptom.words:
+            lines.append(f"  words   {', '.join(f'{printable(word)} {times:,}' for word, times in symptom.words)}")
     if not diagnosis.found:
         lines += ["", "Nothing was found." if diagnosis.requests else "There are no requests to judge by."]
     return "\n".join(lines)

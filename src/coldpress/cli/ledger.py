@@ -9,8 +9,10 @@ import click
 from coldpress.cli.bill import Biller
 from coldpress.cli.ledger_entry import entry_text
 from coldpress.cli.ledger_pressure import compaction_object, compaction_table, printable_lines, summary_text
+from coldpress.cli.ledger_raw import raw
 from coldpress.cli.ledger_totals import totals_text
 from coldpress.cli.ledger_view import bill_of, conversation_object, conversation_table, entry_object, list_table
+from coldpress.cli.names import full_request_id
 from coldpress.cli.open_store import opened
 from coldpress.cli.options import config_option, json_option, load_for_reading, store_option
 from coldpress.cli.output import print_json, talk
@@ -24,6 +26,9 @@ def command() -> None:
     Amounts are those that were worked out when a request ended; where none was, they are priced from the tokens that
     the provider reported, at the prices of the day. What was not reported, or has no price, is unknown, never zero.
     """
+
+
+command.add_command(raw)
 
 
 @command.command("list")
@@ -57,13 +62,15 @@ def show(
 ) -> None:
     """Show one request: what was believed, decided, sent and reported, tool result by tool result.
 
-    Exit code 3: no such request, or --summary and it brought none; 4: the text of its summary has expired.
+    ID is the id of a request, or at least its first 8 digits. Exit code 3: no such request, or --summary and it
+    brought none; 4: the text of its summary has expired; 5: the digits fit several.
     """
     settings = load_for_reading(config_path, store_path)
     with opened(settings) as store:
+        request_id = full_request_id(store, request_id)
         entry = store.receipt(request_id)
         if entry is None:
-            raise UnknownOriginal(f"no request {request_id} in the ledger; coldpress ledger list shows what is there")
+            raise UnknownOriginal(f"request {request_id} has just expired")
         bill = bill_of(entry, Biller(settings))
         if not as_json:
             click.echo(entry_text(entry, bill))  # also where the text of its summary has expired

@@ -5,32 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 
+from coldpress.cli.options import same_options
 from coldpress.cli.output import UNKNOWN, print_table, printable, say_count, say_time, say_usd, talk
 from coldpress.model.errors import UnknownOriginal
 from coldpress.model.records import Finding, Pressure
 from coldpress.stores.base import LedgerEntry, Store
 from coldpress.stores.tally_pressure import APPLIED
 
-_HEADS = (
-    "received",
-    "id",
-    "lineage",
-    "what",
-    "before",
-    "after",
-    "window",
-    "cleared",
-    "tokens cleared",
-    "summarised",
-    "tokens summarised",
-    "generation",
-    "summariser",
-    "USD",
-    "findings",
-    "advice",
-)
-_RIGHT = frozenset({4, 5, 6, 7, 8, 9, 10, 11, 13, 14})
-_SPARE = ("lineage", "window", "findings", "USD", "tokens cleared", "tokens summarised", "generation", "summariser")
+_HEADS = ("received", "id", "what", "before", "after", "results", "messages")
+"""What fits into 100 columns; the rest is in `ledger show` and in JSON."""
+
+_RIGHT = frozenset({3, 4, 5, 6})
+_SECONDS = ":00Z"
 
 
 def pressure_facts(entry: LedgerEntry) -> tuple[tuple[str, str], ...]:
@@ -102,7 +88,8 @@ def summary_text(store: Store, entry: LedgerEntry) -> str:
     pressure = entry.receipt.pressure
     if pressure is None or not pressure.summary:
         raise UnknownOriginal(
-            f"request {entry.receipt.request_id} brought no summary; coldpress ledger compactions shows which did"
+            f"request {entry.receipt.request_id} brought no summary; coldpress ledger compactions{same_options()} "
+            "shows which did"
         )
     return store.recall(pressure.summary)
 
@@ -130,28 +117,24 @@ def compaction_object(entry: LedgerEntry) -> dict[str, object]:
 def compaction_table(entries: Sequence[LedgerEntry]) -> None:
     """Print one row an event, and on stderr what the columns count."""
     rows = [_row(entry, entry.receipt.pressure) for entry in entries if entry.receipt.pressure is not None]
-    print_table(_HEADS, rows, right=_RIGHT, spare=_SPARE)
-    talk("before, after: tokens of the prompt; cleared: results that became one line; summarised: messages that went.")
-    talk("One event in full: coldpress ledger show ID --summary")
+    print_table(_HEADS, rows, right=_RIGHT)
+    talk("before, after: tokens of the prompt; results became one line, messages were summarised. Times are UTC.")
+    if any(_is_marked(entry.receipt.pressure) for entry in entries):
+        talk("!: escalate (split the work), or fewer turns were kept than asked for.")
+    talk(f"One event in full: coldpress ledger show ID --summary{same_options()}")
+
+
+def _is_marked(pressure: Pressure | None) -> bool:
+    return pressure is not None and (pressure.escalate or pressure.narrowed)
 
 
 def _row(entry: LedgerEntry, pressure: Pressure) -> tuple[str, ...]:
-    advice = (("escalate", pressure.escalate), ("narrowed", pressure.narrowed))
     return (
-        say_time(entry.receipt.received_at),
+        say_time(entry.receipt.received_at)[: -len(_SECONDS)],
         entry.receipt.request_id,
-        entry.receipt.lineage,
-        pressure.reason,
+        pressure.reason + (" !" if _is_marked(pressure) else ""),
         say_count(pressure.before_tokens),
         say_count(pressure.after_tokens),
-        say_count(pressure.window_tokens),
         say_count(pressure.cleared),
-        say_count(pressure.cleared_tokens),
         say_count(pressure.summarised),
-        say_count(pressure.summarised_tokens),
-        str(pressure.generation or "-"),
-        pressure.summariser or "-",
-        say_usd(pressure.summariser_usd),
-        say_count(len(findings_of(entry))),
-        ", ".join(word for word, given in advice if given) or "-",
     )

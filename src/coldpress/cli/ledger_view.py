@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from coldpress.cli.bill import Bill, Biller
+from coldpress.cli.options import same_options
 from coldpress.cli.output import UNKNOWN, print_table, say_count, say_time, say_usd, talk
 from coldpress.model.records import Outcome
 from coldpress.stores.base import LedgerEntry, LineageSummary
@@ -93,7 +94,7 @@ def list_table(entries: Sequence[tuple[LedgerEntry, Bill]]) -> None:
     print_table(_LIST_HEADS, [_row(entry, bill) for entry, bill in entries], right=_LIST_RIGHT, spare=_LIST_SPARE)
     talk("fresh, read, written, output: tokens, as the provider reported them; expected: what it was believed to read.")
     talk("saved USD: gross, less rewrite, less summariser, against the same request without our edits. Times are UTC.")
-    talk("One request in full: coldpress ledger show ID")
+    talk(f"One request in full: coldpress ledger show ID{same_options()}")
 
 
 def conversation_table(lineages: Sequence[LineageSummary]) -> None:

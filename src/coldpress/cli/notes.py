@@ -10,8 +10,8 @@ import click
 
 from coldpress.cli.notes_options import Place, place_options
 from coldpress.cli.open_store import opened, opened_or_made
-from coldpress.cli.options import json_option
-from coldpress.cli.output import print_json, print_table, say_count, talk
+from coldpress.cli.options import json_option, same_options
+from coldpress.cli.output import print_json, printable, say_count, table_lines, talk
 from coldpress.engine.notes import added, path_problem, place_problem, put, size_problem, text_problem
 from coldpress.model.errors import ColdpressError, UnknownOriginal
 from coldpress.model.notes import Note, NoteScope
@@ -24,9 +24,9 @@ USER_FILE: Final = "user.md"
 def command() -> None:
     """Show and change durable facts that survive every compaction.
 
-    Notes belong to a project or to one conversation. Without --project and --lineage they are those of notes.project
-    in the settings. A running gateway shows a change to conversations that begin, and to others from their next
-    compaction on.
+    Notes belong to a project or to one conversation. Where neither --project nor --lineage is given, list shows all
+    notes that there are, and the other commands work on those of notes.project in the settings. A running gateway
+    shows a change to conversations that begin, and to others from their next compaction on.
     """
 
 
@@ -34,16 +34,15 @@ def command() -> None:
 @place_options
 @json_option
 def list_(*, place: Place, as_json: bool) -> None:
-    """List files of notes; without a project and a lineage, those of all."""
-    scope = place.chosen()
+    """List files of notes, whose they are first: those of one project or conversation, else all."""
     with opened(place.settings) as store:
+        scope = place.asked_for(store)
         scopes = store.note_scopes() if scope is None else (scope,)
         found = [(owner, note) for owner in scopes for note in store.notes(owner)]
     if as_json:
         print_json({"notes": [_object(owner, note) for owner, note in found]})
     elif found:
-        rows = [(owner, note.path, note.source, say_count(len(note.text.encode()))) for owner, note in found]
-        print_table(("whose", "name", "written by", "bytes"), rows, right=frozenset({3}))
+        _print_list(found)
     else:
         talk(f"No notes of {scope}." if scope else "No notes yet.")
 
@@ -54,8 +53,9 @@ def list_(*, place: Place, as_json: bool) -> None:
 @json_option
 def show(*, name: str, place: Place, as_json: bool) -> None:
     """Print one file of notes, byte for byte."""
-    scope = place.required()
+    place.check()
     with opened(place.settings) as store:
+        scope = place.required(store)
         note = _found(store, scope, name)
     if as_json:
         print_json({**_object(scope, note), "text": note.text})
@@ -70,11 +70,12 @@ def show(*, name: str, place: Place, as_json: bool) -> None:
 @json_option
 def add(*, text: str, name: str, place: Place, as_json: bool) -> None:
     """Add TEXT as a line of its own, unless it stands there already. TEXT - is read from stdin."""
-    scope = place.required()
+    place.check()
     fact = _stdin() if text == "-" else text
     if not fact.strip():
         raise click.UsageError("there is nothing to add: the text is empty")
     with opened_or_made(place.settings) as store:
+        scope = place.required(store)
         notes = store.notes(scope)
         old = next((note for note in notes if note.path == name), None)
         new = Note(name, added(old.text if old else "", fact), "user")
@@ -92,8 +93,9 @@ def add(*, text: str, name: str, place: Place, as_json: bool) -> None:
 @place_options
 def edit(*, name: str, place: Place) -> None:
     """Change one file of notes in $VISUAL or $EDITOR; nothing is stored where it is not saved."""
-    scope = place.required()
+    place.check()
     with opened_or_made(place.settings) as store:
+        scope = place.required(store)
         old = next((note for note in store.notes(scope) if note.path == name), Note(name, "", "user"))
         _require_path(name)
         text = click.edit(old.text, extension=".md")
@@ -113,14 +115,28 @@ def edit(*, name: str, place: Place) -> None:
 @json_option
 def remove(*, name: str, place: Place, as_json: bool) -> None:
     """Remove one file of notes for good."""
-    scope = place.required()
+    place.check()
     with opened(place.settings) as store:
+        scope = place.required(store)
         if not store.remove_note(scope, name):
             raise _unknown(name, scope)
     if as_json:
         print_json({"scope": scope, "name": name, "removed": True})
     else:
         talk(f"Removed {name} of {scope}.")
+
+
+def _print_list(found: list[tuple[NoteScope, Note]]) -> None:
+    """Print one table for each owner of notes, under its name; columns stand below each other throughout."""
+    rows = [(note.path, note.source, say_count(len(note.text.encode()))) for _, note in found]
+    heads, *lines = table_lines(("name", "written by", "bytes"), rows, right=frozenset({2}))
+    last = None
+    for (owner, _), line in zip(found, lines, strict=True):
+        if owner != last:
+            click.echo(("" if last is None else "\n") + printable(owner))
+            click.echo(f"  {heads}")
+        click.echo(f"  {line}")
+        last = owner
 
 
 def _store(store: Store, scope: NoteScope, notes: tuple[Note, ...], note: Note, place: Place) -> None:
@@ -152,7 +168,7 @@ def _found(store: Store, scope: NoteScope, name: str) -> Note:
 
 
 def _unknown(name: str, scope: NoteScope) -> UnknownOriginal:
-    return UnknownOriginal(f"{scope} has no note {name!r}; coldpress notes list shows what is there")
+    return UnknownOriginal(f"{scope} has no note {name!r}; coldpress notes list{same_options()} shows what is there")
 
 
 def _stdin() -> str:

@@ -10,11 +10,13 @@ from typing import Any
 
 import click
 
+from coldpress.cli.names import full_lineage
 from coldpress.cli.options import config_option, load_for_reading, store_option
 from coldpress.config.settings import Settings
 from coldpress.engine.notes import lineage_scope, project_scope
 from coldpress.model.errors import ConfigError
 from coldpress.model.notes import NoteScope
+from coldpress.stores.base import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,21 +27,34 @@ class Place:
     project: str | None
     lineage: str | None
 
-    def chosen(self) -> NoteScope | None:
-        """Whose notes are meant; `None` where neither the command line nor the settings say it."""
+    def check(self) -> None:
+        """Raise a usage error where it is not said whose notes are meant, or by no possible name."""
+        if self._named() is None and self.settings.notes.project is None:
+            raise click.UsageError("whose notes? Give --project NAME or --lineage ID, or set notes.project")
+
+    def asked_for(self, store: Store) -> NoteScope | None:
+        """Whose notes the command line names, `None` where it names nobody's.
+
+        Raises:
+            UnknownOriginal, AmbiguousOriginal: as for `coldpress.cli.names.full_lineage`.
+        """
+        scope = self._named()
+        return scope if self.lineage is None else lineage_scope(full_lineage(store, self.lineage))
+
+    def required(self, store: Store) -> NoteScope:
+        """Whose notes are meant, by the command line or else by the settings; for after `check`."""
+        scope = self.asked_for(store) or self.settings.notes.project_scope
+        assert scope is not None
+        return scope
+
+    def _named(self) -> NoteScope | None:
+        """Read the command line alone."""
         try:
             if self.lineage is not None:
                 return lineage_scope(self.lineage)
-            return self.settings.notes.project_scope if self.project is None else project_scope(self.project)
+            return None if self.project is None else project_scope(self.project)
         except ConfigError as error:  # what the command line says is no setting
             raise click.UsageError(str(error)) from error
-
-    def required(self) -> NoteScope:
-        """Whose notes are meant, or a usage error that says how to tell."""
-        scope = self.chosen()
-        if scope is None:
-            raise click.UsageError("whose notes? Give --project NAME or --lineage ID, or set notes.project")
-        return scope
 
 
 def place_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -54,7 +69,9 @@ def place_options(command: Callable[..., None]) -> Callable[..., None]:
         command(place=Place(load_for_reading(config_path, store_path), project, lineage), **others)
 
     with_lineage = click.option(
-        "--lineage", metavar="ID", help="Notes of one conversation, as coldpress ledger conversations names it."
+        "--lineage",
+        metavar="ID",
+        help="Notes of one conversation, as coldpress ledger conversations names it, or its first 6 digits.",
     )(placed)
     with_project = click.option("--project", metavar="NAME", help="Notes of a project. Else notes.project.")(
         with_lineage

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -49,6 +50,18 @@ def store_option(command: Command) -> Command:
 def json_option(command: Command) -> Command:
     """Add `--json`."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
+
+
+def same_options() -> str:
+    """Write `--config` and `--store` of the running command as a hint has to repeat them; empty where none was given.
+
+    A hint that left them out would lead to another store.
+    """
+    context = click.get_current_context(silent=True)
+    if context is None:
+        return ""
+    given = (("--config", context.params.get("config_path")), ("--store", context.params.get("store_path")))
+    return "".join(f" {name} {shlex.quote(str(path))}" for name, path in given if path is not None)
 
 
 def load_for_reading(config_path: Path | None, store_path: Path | None = None) -> Settings:

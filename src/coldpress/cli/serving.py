@@ -10,6 +10,7 @@ import click
 
 from coldpress import __version__
 from coldpress.cli.background import repeating
+from coldpress.cli.options import same_options
 from coldpress.cli.output import table_lines, talk, warn
 from coldpress.cli.watch import SettingsWatch
 from coldpress.config.files import FILE_NAME
@@ -66,7 +67,7 @@ def _tell(serving: Serving, settings: Settings) -> None:
     talk(f"operation {settings.operation}; Claude subscription traffic is {subscription}")
     talk(how_to_point_clients(serving.url, settings))
     talk(f"health and statistics: http://{_bracketed(serving.control_host)}:{serving.control_port}/stats")
-    talk(f"store: {settings.store.path}; see it with: coldpress ledger list")
+    talk(f"store: {settings.store.path}; see it with: coldpress ledger list{same_options()}")
 
 
 def _bracketed(host: str) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal, get_args
 
+from coldpress.cli.summary_refusals import MEANING_AND_REMEDY, SummarySymptom, refusal_kind
 from coldpress.model.records import FindingKind, Pressure, PressureReason
 from coldpress.stores.base import LedgerEntry
 
@@ -13,16 +15,16 @@ PressureSymptom = Literal[
     "escalate",
     "binding_model",
     "no_raw_log",
+    "no_time",
     "masked_short",
     "nothing_to_take",
     "no_gain",
     "narrowed",
-    "summary_refused",
     "items_dropped",
 ]
 """What prompts above the trigger tell, each with something to do about it."""
 
-SymptomKind = FindingKind | PressureSymptom
+SymptomKind = FindingKind | PressureSymptom | SummarySymptom
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,7 @@ class Symptom:
         requests: on how many requests.
         newest_request: the id of the newest of them, received at `newest_at` (seconds since the epoch).
         tokens: what they cost together, as far as that is known; `None` where it is known of none.
+        words: the ledger's own words for it and how often each stands there, the most frequent first.
     """
 
     kind: SymptomKind
@@ -51,6 +54,7 @@ class Symptom:
     newest_request: str
     newest_at: float
     tokens: int | None = None
+    words: tuple[tuple[str, int], ...] = ()
 
     @property
     def advice(self) -> Advice:
@@ -87,7 +91,7 @@ ADVICE: Final[dict[SymptomKind, Advice]] = {
     "window_overflow": Advice(
         "the provider refused a prompt as longer than the model's window",
         "coldpress check --model NAME shows the window that counts; say the right one in the settings "
-        "(budgets.window_tokens), so that nothing has to be refused first",
+        "(budget.window_tokens), so that nothing has to be refused first",
     ),
     "escalate": Advice(
         "a conversation was compacted too often, or compacting frees too little",
@@ -100,6 +104,10 @@ ADVICE: Final[dict[SymptomKind, Advice]] = {
     "no_raw_log": Advice(
         "the settings ask for the raw log before anything is compacted, and it is not kept",
         "store.raw_log = true, or budget.require_raw_log = false",
+    ),
+    "no_time": Advice(
+        "there was no time to work out what may go, so the prompt went out as it was",
+        "nothing where it is once in a conversation; else more time (limits.prepare_seconds), fewer requests at once",
     ),
     "masked_short": Advice(
         "results were masked and the prompt is still above the target",
@@ -117,10 +125,7 @@ ADVICE: Final[dict[SymptomKind, Advice]] = {
         "fewer turns were kept than the settings ask for, since the prompt would have outgrown the window",
         "smaller results (limits of the tools themselves), or an earlier trigger (budget.trigger)",
     ),
-    "summary_refused": Advice(
-        "a model's answer was no summary, and rules wrote it instead",
-        "coldpress ledger show says why; another model, or more time in [summariser]",
-    ),
+    **{kind: Advice(*told) for kind, told in MEANING_AND_REMEDY.items()},
     "items_dropped": Advice(
         "items of a summary quoted what does not stand in the message they cite, and were dropped",
         "nothing where it is a few; where it is many, another model in [summariser]",
@@ -130,6 +135,7 @@ ADVICE: Final[dict[SymptomKind, Advice]] = {
 _BY_REASON: Final[dict[PressureReason, PressureSymptom]] = {
     "binding_model": "binding_model",
     "no_raw_log": "no_raw_log",
+    "no_time": "no_time",
     "masked_short": "masked_short",
     "nothing_to_take": "nothing_to_take",
     "no_gain": "no_gain",
@@ -141,11 +147,13 @@ def symptoms(entries: Iterable[LedgerEntry]) -> tuple[Symptom, ...]:
     found: dict[SymptomKind, Symptom] = {}
     for entry in entries:
         here: dict[SymptomKind, Symptom] = {}
-        for kind, tokens in _told(entry):
-            _add(here, Symptom(kind, 1, 1, entry.receipt.request_id, entry.receipt.received_at, tokens), requests=0)
+        newest = Symptom("drift", 1, 1, entry.receipt.request_id, entry.receipt.received_at)
+        for kind, tokens, word in _told(entry):
+            words = ((word, 1),) if word else ()
+            _add(here, replace(newest, kind=kind, tokens=tokens, words=words), requests=0)
         for symptom in here.values():
             _add(found, symptom, requests=1)
-    kinds = (*get_args(FindingKind), *get_args(PressureSymptom))
+    kinds = (*get_args(FindingKind), *get_args(PressureSymptom), *get_args(SummarySymptom))
     return tuple(found[kind] for kind in kinds if kind in found)
 
 
@@ -154,6 +162,8 @@ def _add(found: dict[SymptomKind, Symptom], more: Symptom, *, requests: int) -> 
     if known is None:
         found[more.kind] = more
         return
+    words = Counter(dict(known.words))
+    words.update(dict(more.words))
     counted = [tokens for tokens in (known.tokens, more.tokens) if tokens is not None]
     found[more.kind] = Symptom(
         more.kind,
@@ -162,17 +172,21 @@ def _add(found: dict[SymptomKind, Symptom], more: Symptom, *, requests: int) -> 
         known.newest_request,
         known.newest_at,
         sum(counted) if counted else None,
+        tuple(words.most_common()),
     )
 
 
-def _told(entry: LedgerEntry) -> Iterator[tuple[SymptomKind, int | None]]:
+def _told(entry: LedgerEntry) -> Iterator[tuple[SymptomKind, int | None, str]]:
+    """Give kind, tokens and the ledger's own word, empty where the kind says it all."""
     outcome = entry.outcome
     for finding in (*entry.receipt.findings, *(outcome.findings if outcome is not None else ())):
         # A refusal's tokens are the window: summed up they would say nothing.
-        yield finding.kind, None if finding.kind == "window_overflow" else finding.tokens
+        yield finding.kind, None if finding.kind == "window_overflow" else finding.tokens, ""
     if entry.receipt.pressure is not None:
         for kind in _of_pressure(entry.receipt.pressure):
-            yield kind, None
+            yield kind, None, ""
+        for word in entry.receipt.pressure.refused:
+            yield refusal_kind(word), None, word
 
 
 def _of_pressure(pressure: Pressure) -> Iterator[PressureSymptom]:
@@ -182,7 +196,5 @@ def _of_pressure(pressure: Pressure) -> Iterator[PressureSymptom]:
         yield _BY_REASON[pressure.reason]
     if pressure.narrowed:
         yield "narrowed"
-    if pressure.refused:
-        yield "summary_refused"
     if pressure.dropped:
         yield "items_dropped"

@@ -20,6 +20,9 @@ from coldpress.engine.budget import (
 )
 
 _AS_IN_BUDGET = "as in `[budget]`"
+_SMALL_WINDOW_TOKENS = 1_000
+"""No model has had such a window for years; who writes less has thousands of tokens in mind."""
+
 _SHARE = "of the window, as a share"
 
 
@@ -171,6 +174,23 @@ def budget_problems(keys: BudgetKeys, rows: tuple[BudgetRowKeys, ...]) -> tuple[
 def build_budgets(keys: BudgetKeys, rows: tuple[BudgetRowKeys, ...]) -> Budgets:
     """Make the engine's budgets; raises `ConfigError` where `budget_problems` has something to say."""
     return Budgets(_default(keys), tuple(map(_rule, rows)))
+
+
+def budget_warnings(keys: BudgetKeys, rows: tuple[BudgetRowKeys, ...]) -> list[str]:
+    """Say which rows can never count, and which windows are too small to be meant; for keys without problems."""
+    told = [
+        f"budgets[{later}] never counts: budgets[{earlier}] stands before it and matches every request that it does; "
+        "put the narrower one first"
+        for later, earlier in build_budgets(keys, rows).hidden_rules()
+    ]
+    windows = (("budget", keys.window_tokens), *((f"budgets[{n}]", row.window_tokens) for n, row in enumerate(rows)))
+    told += [
+        f"{at}.window_tokens is {tokens}, which is less than most system prompts take, so nearly every request "
+        f"would be at its trigger; it counts tokens, so 128k are 128_000"
+        for at, tokens in windows
+        if tokens is not None and tokens < _SMALL_WINDOW_TOKENS
+    ]
+    return told
 
 
 def raw_log_warnings(keys: BudgetKeys, *, raw_log: bool) -> list[str]:

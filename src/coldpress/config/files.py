@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
+from coldpress.config.masked import looks_like_key
 from coldpress.model.errors import ConfigError
 
 FILE_NAME = "coldpress.toml"
+
+_PLACE = re.compile(r"(.*) \(at (.*)\)", re.DOTALL)
+_TUPLE = re.compile(r"\('([^()]*?)',?\)")
+_NAME_GAP = re.compile(r"', '")
 
 
 def find_file(environ: Mapping[str, str], directory: Path) -> Path | None:
@@ -48,7 +54,19 @@ def parse_file(path: Path) -> object:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path}: is not valid TOML: {error}") from error
+        raise ConfigError(f"{path}: {_toml_problem(str(error))}") from error
+
+
+def _toml_problem(said: str) -> str:
+    """Put the parser's words in order: the place first, and names as they stand in the file.
+
+    >>> _toml_problem("Cannot declare ('store', 'bounds') twice (at line 3, column 15)")
+    'not valid TOML at line 3, column 15: Cannot declare store.bounds twice'
+    """
+    told = _PLACE.fullmatch(said)
+    words, place = (told[1], f" at {told[2]}") if told else (said, "")
+    words = _TUPLE.sub(lambda found: _NAME_GAP.sub(".", found[1]), words)
+    return f"not valid TOML{place}: {words}" if not looks_like_key(words) else f"not valid TOML{place}"
 
 
 def _json(path: Path, text: str) -> object:

@@ -62,6 +62,7 @@ class ProviderKeys:
     )
     api_key_env: str | None = field(
         default=None,
+        repr=False,  # somebody may have put the key itself there
         metadata=say(
             "Name of the environment variable whose value replaces the client's API key. "
             "The key itself never stands in this file. Requests of web pages of other sites are refused then.",

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from coldpress.config.budget_keys import budget_problems, build_budgets, raw_log_warnings
+from coldpress.config.budget_keys import budget_problems, budget_warnings, build_budgets, raw_log_warnings
 from coldpress.config.files import find_file, parse_file, xdg
 from coldpress.config.keys import (
     EXPECTED_APPLICATIONS,
@@ -17,6 +17,7 @@ from coldpress.config.keys import (
     ProviderKeys,
     StoreKeys,
 )
+from coldpress.config.masked import shown
 from coldpress.config.notes_keys import notes_problems
 from coldpress.config.read import nearest, read_table
 from coldpress.config.reference import (
@@ -154,6 +155,7 @@ def _resolve(
             *reference_warnings(root),
             *_default_policy_warnings(root),
             *_limit_warnings(root.limits),
+            *budget_warnings(root.budget, root.budgets),
             *raw_log_warnings(root.budget, raw_log=root.store.raw_log),
         ),
     )
@@ -181,7 +183,7 @@ def _host_problems(root: FileKeys) -> list[str]:
     if root.allow_remote or is_loopback(root.host):
         return []
     return [
-        f'host is "{root.host}", which other machines can reach; use 127.0.0.1, or say allow_remote = true '
+        f"host is {shown(root.host)}, which other machines can reach; use 127.0.0.1, or say allow_remote = true "
         "if everyone who can connect may use this gateway"
     ]
 
@@ -193,7 +195,7 @@ def _default_provider_problems(keys: DefaultProviderKeys, providers: tuple[Provi
         if name not in names:
             near = nearest(name, names)
             hint = f"did you mean {near}?" if near else f"providers are {', '.join(names)}"
-            told.append(f'default_provider.{key} is "{name}", which is no provider; {hint}')
+            told.append(f"default_provider.{key} is {shown(name)}, which is no provider; {hint}")
     return told
 
 

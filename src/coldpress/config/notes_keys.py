@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from coldpress.config.about import say
+from coldpress.config.masked import shown
 from coldpress.engine.notes import DEFAULT_LIMITS, KIB, NoteLimits, project_problem, project_scope
 from coldpress.engine.notes_view import LEAST_SHOWN_BYTES
 from coldpress.model.notes import NoteScope
@@ -54,9 +55,8 @@ class NotesKeys:
 def notes_problems(keys: NotesKeys) -> list[str]:
     """Tell what is wrong with these keys together, one sentence each."""
     told: list[str] = []
-    problem = None if keys.project is None else project_problem(keys.project)
-    if problem:
-        told.append(f"notes.project is {keys.project!r}, which {problem}")
+    if keys.project is not None and (problem := project_problem(keys.project)):
+        told.append(f"notes.project is {shown(keys.project)}, which {problem}")
     if keys.most_total_bytes < keys.most_file_bytes:
         told.append(
             f"notes.most_total_bytes is {keys.most_total_bytes}, less than notes.most_file_bytes "

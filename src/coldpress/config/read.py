@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from coldpress.config.about import About, keys_of
 from coldpress.config.keys import FileKeys
+from coldpress.config.masked import shown
 from coldpress.config.shapes import (
     Choice,
     Choices,
@@ -124,7 +125,7 @@ def _scalar(shape: Scalar, value: object, about: About, at: str, problems: list[
         case "number" if isinstance(value, int | float) and not isinstance(value, bool) and _within(value, about):
             return float(value)
         case _:
-            raise _refuse(value, shape, at, problems, bounds=_bounds(about))
+            raise _refuse(value, shape, at, problems, bounds=_bounds(about) + _meant(value, about))
 
 
 def _choices(shape: Choices, value: object, at: str, problems: list[str]) -> tuple[str, ...]:
@@ -157,10 +158,19 @@ def _within(value: float, about: About) -> bool:
 
 
 def _bounds(about: About) -> str:
+    if about.unit.startswith("of ") and about.least is not None and about.most is not None:
+        return f" from {about.least:g} to {about.most:g}, a share {about.unit.split(',')[0]}"
     unit = f" of {about.unit}" if about.unit else ""
     if about.least is not None and about.most is not None:
         return f"{unit} from {about.least:g} to {about.most:g}"
     return f"{unit}, {about.least:g} or more" if about.least is not None else unit
+
+
+def _meant(value: object, about: About) -> str:
+    """Say how what was most likely meant is written; empty where nobody can tell."""
+    if isinstance(value, int | float) and about.unit.startswith("of ") and 2 <= value <= 100:
+        return f"; write {value / 100:g} for {value:g} %"
+    return ", not empty" if value == "" and about.least is None else ""
 
 
 def _refuse(
@@ -190,7 +200,8 @@ def _inner_tables() -> list[tuple[str, dict[str, Shape]]]:
 
 def _quoted(name: str) -> str:
     """Write one part of a key as TOML does, so that `gpt-5.6` reads as one name."""
-    return name if name and all(c.isalnum() or c in "-_" for c in name) else f'"{name}"'
+    quoted = shown(name)
+    return name if quoted == f'"{name}"' and name and all(c.isalnum() or c in "-_" for c in name) else quoted
 
 
 def _show(value: object) -> str:
@@ -198,8 +209,9 @@ def _show(value: object) -> str:
         case bool():
             return "true" if value else "false"
         case str():
-            shown = value if len(value) <= _LONGEST_SHOWN else value[:_LONGEST_SHOWN] + "…"
-            return f'"{shown}"'
+            # All of it is looked at before some of it is cut off.
+            quoted = shown(value)
+            return quoted if len(quoted) <= _LONGEST_SHOWN + 2 else f'{quoted[: _LONGEST_SHOWN + 1]}…"'
         case int() | float():
             return str(value)
         case Mapping():

@@ -11,6 +11,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from coldpress.config.builtin_providers import BOTH, BUILTIN_PROVIDERS, BuiltinProvider
 from coldpress.config.keys import FormatWord, ProviderKeys
+from coldpress.config.masked import shown, variable_problem
 from coldpress.config.resolve_prices import build_prices
 from coldpress.config.secret import Secret
 from coldpress.config.settings import Provider
@@ -65,7 +66,8 @@ def build_providers(
                     f"providers.{name}.api_key_env",
                     keys.api_key_env,
                     environ,
-                    problems if secrets == "required" else warnings,
+                    problems,
+                    None if secrets == "required" else warnings,
                     otherwise="so that the client's own key passes through",
                 ),
                 pricing=build_prices(keys.pricing, f"providers.{name}", problems),
@@ -124,14 +126,16 @@ def parse_url(url: str) -> tuple[str, SplitResult]:
     try:
         parts = urlsplit(url)
         hostname, port = parts.hostname, parts.port
-    except ValueError as error:
-        return f"is not an address: {error}", nothing
+    except ValueError:
+        # Its own words may quote a password.
+        return "is not an address; write http:// or https://, a host, and a port if there is one", nothing
     if parts.username is not None or parts.password is not None:
         return "holds a user name or password; put a key in the environment and name it in api_key_env", parts
     if parts.scheme not in ("http", "https") or not hostname or port == 0:
-        return f'is "{url}"; it must begin with http:// or https:// and a host', parts
+        return f"is {shown(url)}; it must begin with http:// or https:// and a host", parts
     if parts.query or parts.fragment:
-        return f'is "{url}"; it must end before any ? or #', parts
+        # What stands there may be a key.
+        return f"is {shown(re.split('[?#]', url)[0])} and more; it must end before any ? or #", parts
     return "", parts
 
 
@@ -142,7 +146,13 @@ def _formats(keys: ProviderKeys, built_in: BuiltinProvider | None) -> tuple[Form
 
 
 def read_secret(
-    at: str, variable: str | None, environ: Mapping[str, str], told: list[str], *, otherwise: str
+    at: str,
+    variable: str | None,
+    environ: Mapping[str, str],
+    problems: list[str],
+    absent: list[str] | None,
+    *,
+    otherwise: str,
 ) -> Secret | None:
     """Read an API key from the environment; `None` where no variable is named, or it holds none.
 
@@ -150,19 +160,26 @@ def read_secret(
         at: the full key that names the variable, for messages.
         variable: its name.
         environ: where it is looked up.
-        told: gets one sentence where the variable holds no usable key; never the key.
+        problems: gets one sentence where what stands there is no name, or the variable holds no usable key. Neither a
+            key nor what may be one is ever in it.
+        absent: gets it instead where the variable is not set or holds no usable key, for commands that send nothing.
         otherwise: what taking the line out of the file does, as the end of that sentence.
     """
     if variable is None:
         return None
+    wrong = "" if variable in environ else variable_problem(variable)
+    if wrong:
+        problems.append(f"{at} {wrong}")
+        return None
+    told, refuses = (problems, "") if absent is None else (absent, ". coldpress serve does not start as it is")
     value = environ.get(variable, "").strip()
     if not value:
         told.append(
             f"{at} names {variable}, which is not set or empty in the environment; "
-            f"set it, or take the line out {otherwise}"
+            f"set it, or take the line out {otherwise}{refuses}"
         )
         return None
     if not (value.isascii() and value.isprintable()):
-        told.append(f"{at}: the value of {variable} holds characters that no HTTP header can carry")
+        told.append(f"{at}: the value of {variable} holds characters that no HTTP header can carry{refuses}")
         return None
     return Secret(variable, value)

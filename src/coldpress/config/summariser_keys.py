@@ -43,6 +43,7 @@ class SummariserKeys:
     )
     api_key_env: str | None = field(
         default=None,
+        repr=False,  # somebody may have put the key itself there
         metadata=say(
             "Name of the environment variable that holds the API key. The key itself never stands in this file.",
             example='"EXAMPLE_API_KEY"',

@@ -21,9 +21,12 @@ from coldpress.model.errors import ColdpressError
 from coldpress.model.records import Line, Operation, Receipt
 from coldpress.model.usage import Usage
 from coldpress.stores.base import Store
-from coldpress.testing import Asked, Call, Part, Say, Script, StrictUpstream, Turn
+from coldpress.testing import Asked, Call, Part, Rules, Say, Script, StrictUpstream, Turn
 
 Progress = Callable[[int, int], None]
+_TOO_LONG = b"prompt is too long"
+"""What the upstream says of a prompt above its window."""
+
 _KEY = {"x-api-key": "demo", "anthropic-version": "2023-06-01", "content-type": "application/json"}
 
 
@@ -35,13 +38,15 @@ class DemoFailed(ColdpressError):
 class Played:
     """One request as the client sent it, as the upstream received it, and what it was counted at.
 
-    `receipt` is `None` where the gateway was off and read nothing.
+    `receipt` is `None` where the gateway was off and read nothing. `refused` says in the upstream's words that the
+    prompt was too long for its window; there is no usage then.
     """
 
     sent: bytes
     received: bytes
     usage: Usage
     receipt: Receipt | None
+    refused: str | None = None
 
     @property
     def pressed(self) -> tuple[Line, ...]:
@@ -51,7 +56,13 @@ class Played:
 
 
 def play(
-    recording: Recording, settings: Settings, store: Store, *, operation: Operation, progress: Progress
+    recording: Recording,
+    settings: Settings,
+    store: Store,
+    *,
+    operation: Operation,
+    progress: Progress,
+    window_tokens: int | None = None,
 ) -> list[Played]:
     """Send every request of the session through a gateway of its own, one after the other.
 
@@ -64,12 +75,15 @@ def play(
         store: the gateway's.
         operation: of the gateway.
         progress: told after each request: how many are done, how many there are.
+        window_tokens: of the upstream; it refuses longer prompts, and the session goes on all the same. Without it, any
+            refusal is a failure.
 
     Raises:
         DemoFailed: a request was refused or lost.
     """
     clock = _Clock()
-    with StrictUpstream(Script(answer=_answers(recording)), clock=clock) as upstream:
+    rules = Rules() if window_tokens is None else Rules(window_tokens=window_tokens)
+    with StrictUpstream(Script(answer=_answers(recording)), rules=rules, clock=clock) as upstream:
         provider = replace(
             settings.bare_path_provider("anthropic"), url=upstream.url, operation=operation, api_key=None
         )
@@ -77,7 +91,16 @@ def play(
         local = replace(settings, host="127.0.0.1", port=0, providers=(provider,), default_provider=default)
         with closing(Driver(local, store, clock=clock)) as driver:
             return asyncio.run(
-                _play(recording, local, driver, upstream=upstream, clock=clock, progress=progress, store=store)
+                _play(
+                    recording,
+                    local,
+                    driver,
+                    upstream=upstream,
+                    clock=clock,
+                    progress=progress,
+                    store=store,
+                    may_overflow=window_tokens is not None,
+                )
             )
 
 
@@ -100,6 +123,7 @@ async def _play(
     clock: _Clock,
     progress: Progress,
     store: Store,
+    may_overflow: bool,
 ) -> list[Played]:
     trajectory = recording.trajectory
     found: list[Played] = []
@@ -109,19 +133,20 @@ async def _play(
     ):
         for turn, body in zip(trajectory.turns, requests(trajectory, recording.head), strict=True):
             clock.now = turn.sent_at or clock.now
-            request_id = await _send(client, gateway.url, body)
+            request_id = await _send(client, gateway.url, body, may_overflow=may_overflow)
             exchange = upstream.inference[-1]
             receipt = await asyncio.to_thread(_receipt, store, request_id) if request_id else None
-            found.append(Played(body, exchange.request.body, exchange.usage or Usage(), receipt))
+            usage = exchange.usage or Usage()
+            found.append(Played(body, exchange.request.body, usage, receipt, exchange.refusal))
             progress(len(found), len(trajectory.turns))
     return found
 
 
-async def _send(client: aiohttp.ClientSession, url: str, body: bytes) -> str:
+async def _send(client: aiohttp.ClientSession, url: str, body: bytes, *, may_overflow: bool) -> str:
     """Post one request, read its stream to the end, and give the gateway's name for it, empty where it has none."""
     async with client.post(f"{url}/v1/messages", data=body, headers=_KEY) as response:
         answer = await response.read()
-        if response.status != 200:
+        if response.status != 200 and not (may_overflow and _TOO_LONG in answer):
             raise DemoFailed(f"the upstream answered {response.status}: {answer.decode(errors='replace')[:300]}")
         return response.headers.get("x-coldpress-request", "")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from coldpress.demo.play import Played
+from coldpress.demo.small_window import SmallWindow
 from coldpress.measure.prices import Prices, Unpriced, cost_usd
 from coldpress.model.usage import Usage
 
@@ -27,7 +28,7 @@ class Bill:
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """Everything the demonstration found out."""
+    """Everything the demonstration found out; `small` stands apart, and nothing of it is in the bills."""
 
     off: tuple[Played, ...]
     press: tuple[Played, ...]
@@ -35,6 +36,7 @@ class Demo:
     identical: bool
     recalled: bool
     store_path: str
+    small: SmallWindow
 
     def json(self) -> dict[str, object]:
         """Give the result for programs."""
@@ -63,6 +65,7 @@ class Demo:
             "recalled_exactly": self.recalled,
             "store": self.store_path,
             "originals": [line.original for line in lines],
+            "small_window": self.small.json(),
         }
 
 

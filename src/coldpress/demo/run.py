@@ -1,4 +1,4 @@
-"""The demonstration from end to end: play the session twice, price it, prove what must hold."""
+"""The demonstration from end to end: play the session twice, price it, prove what must hold; then in a small window."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from coldpress.config import load
 from coldpress.demo.play import Played, play, recording_path
 from coldpress.demo.proof import identical_outside_edits, recalled_exactly
 from coldpress.demo.report import Demo
+from coldpress.demo.small_window import longest, play_in_small_window
 from coldpress.lab.importers.recording import read_file
 from coldpress.measure.prices import prices_for
 from coldpress.model.errors import StoreError
@@ -23,15 +24,15 @@ STORE_NAME = "demo.sqlite3"
 
 
 def run_demo(recording: Path | None, folder: Path, *, progress: Callable[[Operation, int, int], None]) -> Demo:
-    """Play a recording, the bundled one by default, with the gateway off and pressing.
+    """Play a recording, the bundled one by default, with the gateway off and pressing, then so in a small window.
 
     Args:
         recording: in coldpress's own format.
         folder: where the pressing run's store is made anew.
-        progress: told after each request.
+        progress: told after each request of the first two runs.
 
     Raises:
-        DemoFailed: the upstream refused a request.
+        DemoFailed: the upstream refused a request, in the small window for another reason than its length.
         RecordingError: the recording cannot be read.
         StoreError: something that is no store of coldpress stands where the store is made.
     """
@@ -54,6 +55,7 @@ def run_demo(recording: Path | None, folder: Path, *, progress: Callable[[Operat
         identical=all(identical_outside_edits(played) for played in (*off, *press)) and _untouched(off),
         recalled=recalled,
         store_path=str(path),
+        small=play_in_small_window(session, settings, peak_tokens=longest(off)),
     )
 
 

@@ -163,6 +163,7 @@ def money(
     cut: Cut | None,
     *,
     broken: Broken | None = None,
+    summariser_usd: float | None = 0.0,
 ) -> Money:
     """Work a reply out in dollars: its bill, and what the same request would have cost without our edits.
 
@@ -178,7 +179,24 @@ def money(
         removed: `None` where the edits' tokens were not counted.
         cut: the decision about aged results, if one was made on this request.
         broken: the prefix that it broke; `None` where it broke none, or what was held is not known.
+        summariser_usd: what the summaries cost of which this request's receipt tells, taken or not; `None` where that
+            is not known, or not of all: then neither is what was saved.
     """
+    found = _without_summaries(outcome, prices, prices_of, removed, cut, broken=broken)
+    if summariser_usd is None:
+        return replace(found, unpriced=(*found.unpriced, "summariser"))
+    return replace(found, summariser_usd=summariser_usd)
+
+
+def _without_summaries(
+    outcome: Outcome,
+    prices: Prices | Unpriced,
+    prices_of: Callable[[str], Prices | Unpriced],
+    removed: Removed | None,
+    cut: Cut | None,
+    *,
+    broken: Broken | None,
+) -> Money:
     usage = outcome.usage
     length = usage.prompt if outcome.context_tokens is None else outcome.context_tokens
     with_edits = cost_usd(usage, prices, prompt_tokens=length)
@@ -186,14 +204,13 @@ def money(
     for model, other in outcome.others if outcome.reported_usd is None else ():
         step = cost_usd(other, prices_of(model))
         bill = bill if isinstance(bill, Unpriced) else step if isinstance(step, Unpriced) else bill + step
-    summariser_usd = cut.summariser_usd if cut and cut.applied else 0.0
     label = "" if isinstance(prices, Unpriced) else prices.label
     if outcome.reported_usd is not None:
         label = f"bill: the provider's own; {label}"
     if isinstance(bill, Unpriced):
-        return Money(summariser_usd=summariser_usd, prices=label, unpriced=bill.missing)
+        return Money(prices=label, unpriced=bill.missing)
     if removed is None or isinstance(prices, Unpriced):
-        return Money(bill, summariser_usd=summariser_usd, prices=label, unpriced=("tokens of an edit",))
+        return Money(bill, prices=label, unpriced=("tokens of an edit",))
     if broken is not None:
         rewritten = broken.rewritten(usage)
     else:
@@ -203,9 +220,9 @@ def money(
     whole = (length or 0) + removed.held + removed.tail
     without = cost_usd(_put_back(usage, removed, rewritten), prices, prompt_tokens=whole)
     if isinstance(without, Unpriced) or isinstance(with_edits, Unpriced):
-        return Money(bill, summariser_usd=summariser_usd, prices=label, unpriced=("rates of the longer prompt",))
+        return Money(bill, prices=label, unpriced=("rates of the longer prompt",))
     rewrite_usd = rewritten * _above_read(usage, prices.at(length or 0)) / _MTOK
-    return Money(bill, without - with_edits + rewrite_usd, rewrite_usd, summariser_usd, label)
+    return Money(bill, without - with_edits + rewrite_usd, rewrite_usd, prices=label)
 
 
 def _put_back(usage: Usage, removed: Removed, rewritten: int) -> Usage:

@@ -167,12 +167,13 @@ class Considered:
         return tuple(aged.view.line for aged in self.weighed.chosen)
 
 
-def batch_of(conversation: Conversation, considered: Considered) -> tuple[Batch, tuple[tuple[str, str], ...]]:
-    """Give the decisions to keep, and `(sha256, text)` of everything that they replace."""
+def batch_of(
+    conversation: Conversation, considered: Considered, after: bytes
+) -> tuple[Batch, tuple[tuple[str, str], ...]]:
+    """Give the decisions to keep, by the message with this chain, and `(sha256, text)` of everything they replace."""
     chosen, written = considered.weighed.chosen, considered.written
     standings = tuple(aged.view.standing for aged in chosen)
     originals = tuple((aged.view.standing.original, conversation.text(aged.seen.literal)) for aged in chosen)
-    after = conversation.messages[-1].chain
     if written is None:
         return Batch(after, standings), originals
     batch = Batch(after, (*standings, *written.restores), written.rebuild)

@@ -10,7 +10,9 @@ from typing import Final
 from coldpress.config.settings import Settings
 from coldpress.drive.aging import Aging, Question
 from coldpress.drive.counting import Counting
-from coldpress.drive.summaries import Digest, block_of, structural
+from coldpress.drive.findings import Findings
+from coldpress.drive.memory import Recent
+from coldpress.drive.summaries import Digest, beside_carried, block_of, structural
 from coldpress.engine.aged import pinned
 from coldpress.engine.budget import Budget
 from coldpress.engine.carry import carried
@@ -19,14 +21,27 @@ from coldpress.engine.plan import placed_batch
 from coldpress.engine.pressure import Clearable, choose, clearables
 from coldpress.engine.rebuild import Writing, Written, index_of, write
 from coldpress.engine.session import Session
+from coldpress.engine.summary.events import Event, events
 from coldpress.engine.zones import Zones, evictable, kept_texts, zones
 from coldpress.measure.tokens import counter_for
+from coldpress.model.conversation import Conversation
 from coldpress.model.edits import Batch
 from coldpress.model.identity import original_sha
 from coldpress.model.notes import Note
 
 CARRIED_SHARE: Final = 0.25
-"""Share of the target that turns carried over word for word may take."""
+"""Share of the room that turns carried over word for word may take; of the target, as a rule."""
+
+LEAST_SHARE: Final = 0.05
+"""Share of the window that a compaction must free even where the settings' `min_gain` is less: with nothing asked for
+there would be one on every request."""
+
+RETRY_SHARE: Final = 0.05
+"""Where nothing could be done, it is tried again when the prompt has grown by this share of the window. No model is
+asked again about messages that it was asked about before, and as many more."""
+
+MOST_DIGESTS: Final = 64
+"""Summaries by rules that are kept for conversations on which time ran out, some 16 kB each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +64,7 @@ class Measured:
         ends: tokens of the prompt up to the end of each message, on the provider's scale.
         floor: index of the first message that may be edited without losing reasoning that is bound to it.
         notes: that are shown with a summary.
+        happened: gives what happened in all its messages, see `Attempts.happened`; gone through once for all attempts.
     """
 
     asked: Question
@@ -57,6 +73,7 @@ class Measured:
     ends: Ends
     floor: int
     notes: tuple[Note, ...]
+    happened: Callable[[], tuple[Event, ...]]
 
     @property
     def before_tokens(self) -> int:
@@ -103,10 +120,44 @@ class Attempts:
         self._settings = settings
         self._counting = counting
         self._aging = aging
+        self._findings = Findings()
+        self._late: Recent[str, None] = Recent(MOST_DIGESTS)
+        self._digests: Recent[tuple[str, int, int], Digest] = Recent(MOST_DIGESTS)
 
-    def attempt(self, measured: Measured, keep_turns: int, digest: Digest | None, *, patient: bool) -> Attempt:
-        """Mask down to the target; where that does not reach it, put a summary in the place of the middle."""
+    def happened(self, conversation: Conversation) -> tuple[Event, ...]:
+        """Go through all messages of a request; of those that were gone through before, much is remembered."""
+        return tuple(events(conversation, 0, len(conversation.messages), memo=self._findings))
+
+    def came_late(self, branch: str) -> None:
+        """Let the next request of a conversation use the summary that comes too late for this one."""
+        self._late.note(branch, None)
+
+    def came_in_time(self, branch: str) -> None:
+        """Let the next request of a conversation have a summary of its own."""
+        self._late.pop(branch, None)
+
+    def attempt(
+        self,
+        measured: Measured,
+        keep_turns: int,
+        digest: Digest | None,
+        *,
+        patient: bool,
+        asked_stop: int = 0,
+        room_tokens: int | None = None,
+    ) -> Attempt:
+        """Mask down to the target; where that does not reach it, put a summary in the place of the middle.
+
+        Args:
+            measured: the request.
+            keep_turns: replies at the end that stay.
+            digest: a model's summary that is ready.
+            patient: a model's summary may be waited for.
+            asked_stop: a model was asked about the messages before it, and nothing came of that yet; 0 where none was.
+            room_tokens: of which a summary by rules and the turns carried over take shares; the target if not given.
+        """
         asked, budget = measured.asked, measured.budget
+        room_tokens = budget.target_tokens if room_tokens is None else room_tokens
         found = zones(asked.conversation, asked.session, keep_turns=keep_turns)
         attempt = Attempt(measured.before_tokens, measured.counted_tokens)
         if "mask" in budget.stages:
@@ -115,17 +166,40 @@ class Attempts:
             return attempt
         wanted = evictable(asked.conversation, found, floor=measured.floor)
         is_whole = digest is not None and found.anchor < digest.start and digest.stop <= found.tail
+        models: Attempt | None = None
         if digest is not None and is_whole and digest.start >= measured.floor:
-            summarised = self._summarised(measured, attempt, digest)
-            if summarised.written is not None and not _is_little(measured, summarised):
-                return summarised
+            summarised = self._summarised(measured, attempt, digest, room_tokens)
+            models = summarised if summarised.written is not None else None
+            if models is not None and not _is_little(measured, models):
+                return models
         if wanted is None:
-            return attempt
-        is_new = digest is None or (digest.start, digest.stop) != wanted
-        if patient and is_new:  # else a model has had these messages already, and made too much of them
+            return models or attempt
+        grown_tokens = measured.ends[wanted[1]] - measured.ends[min(asked_stop, wanted[1])]
+        is_new = not asked_stop or grown_tokens >= RETRY_SHARE * budget.window_tokens
+        if patient and is_new:  # else a model has had these messages already, or nearly
             return replace(attempt, wants=Range(*wanted, task_stop=found.anchor + 1))
-        made = structural(asked.conversation, *wanted, task_stop=found.anchor + 1, target_tokens=budget.target_tokens)
-        return self._summarised(measured, attempt, made)
+        made = self._ruled(measured, Range(*wanted, task_stop=found.anchor + 1), keep_turns, room_tokens)
+        by_rules = self._summarised(measured, attempt, made, room_tokens)
+        # What was paid for goes first where neither is much.
+        return models if models is not None and _is_little(measured, by_rules) else by_rules
+
+    def _ruled(self, measured: Measured, wanted: Range, keep_turns: int, room_tokens: int) -> Digest:
+        """Summarise messages by rules; where the last request had no time for that, take what was made for it."""
+        conversation, branch = measured.asked.conversation, measured.asked.branch
+        kept = self._digests.get((branch, keep_turns, room_tokens)) if branch in self._late else None
+        if kept is not None and kept.holds(conversation) and kept.start == wanted.start and kept.stop <= wanted.stop:
+            return kept
+        made = structural(
+            conversation,
+            wanted.start,
+            wanted.stop,
+            task_stop=wanted.task_stop,
+            target_tokens=room_tokens,
+            happened=measured.happened(),
+            memo=self._findings,
+        )
+        self._digests.note((branch, keep_turns, room_tokens), made)
+        return made
 
     def _masked(self, measured: Measured, found: Zones) -> Attempt:
         asked = measured.asked
@@ -144,9 +218,9 @@ class Attempts:
         after, counted = self._measure(measured, batch)
         return Attempt(after, counted, masks, measured.before_tokens - after)
 
-    def _summarised(self, measured: Measured, masked: Attempt, digest: Digest) -> Attempt:
+    def _summarised(self, measured: Measured, masked: Attempt, digest: Digest, room_tokens: int) -> Attempt:
         """Put a summary in the place of its messages; what was masked among them goes with them."""
-        asked, budget = measured.asked, measured.budget
+        asked = measured.asked
         conversation, generation = asked.conversation, generation_of(asked.session) + 1
         tokens_of = self._tokens_of(measured)
         copied = carried(
@@ -156,7 +230,9 @@ class Attempts:
             digest.stop,
             rule_of=self._aging.rule_of,
             tokens_of=tokens_of,
-            most_tokens=round(CARRIED_SHARE * budget.target_tokens),
+            most_tokens=round(CARRIED_SHARE * room_tokens),
+            happened=measured.happened(),
+            memo=self._findings,
         )
         kept = (place for place in kept_texts(conversation, digest.start, digest.stop) if place[0] not in copied)
         index, notes = index_of(conversation, digest.start, digest.stop), self._settings.notes
@@ -164,7 +240,9 @@ class Attempts:
             start=digest.start,
             stop=digest.stop,
             kept=tuple(kept),
-            block=block_of(digest, generation, measured.notes, notes, index=original_sha(index)),
+            block=block_of(
+                beside_carried(digest, copied), generation, measured.notes, notes, index=original_sha(index)
+            ),
             carried=copied,
             summary=digest.summary,
             generation=generation,
@@ -202,8 +280,8 @@ class Attempts:
 
 
 def least_tokens(budget: Budget) -> int:
-    """What a compaction must free."""
-    return round(budget.min_gain * budget.window_tokens)
+    """What a compaction must free, whatever the settings say: each one breaks the cache."""
+    return round(max(budget.min_gain, LEAST_SHARE) * budget.window_tokens)
 
 
 def _is_little(measured: Measured, attempt: Attempt) -> bool:

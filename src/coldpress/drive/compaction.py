@@ -8,13 +8,15 @@ the summary is waited for, and rules take its place where none comes.
 from __future__ import annotations
 
 import functools
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Final, Protocol, TypeVar
+from typing import Final
 
 from coldpress.config.settings import Settings
 from coldpress.drive.aging import COUNT_BYTES, Aging, Considered, Question
+from coldpress.drive.attempts import RETRY_SHARE
 from coldpress.drive.counting import Counting, ends_of, place_of
+from coldpress.drive.late import Job, Run
 from coldpress.drive.memory import Recent, Refused
 from coldpress.drive.model_digests import Failed, ModelDigests, Order
 from coldpress.drive.notebook import Notebook
@@ -33,9 +35,6 @@ FEWEST_BYTES_PER_TOKEN: Final = 1.5
 """A body with fewer bytes for each token of the trigger is not counted: recorded requests have 2.7 bytes a token, and
 what has less than 1.5, long runs of rare characters, reaches the trigger a little later, far from the window."""
 
-RETRY_SHARE: Final = 0.05
-"""Where nothing could be done, it is tried again when the prompt has grown by this share of the window."""
-
 MOST_BUDGETS: Final = 4_096
 """Kinds of requests whose budget is remembered."""
 
@@ -46,16 +45,8 @@ _NEAR: Final = 0.5
 """Share of the trigger from which on a prompt is counted, by what the provider said of the last one: what one turn adds
 may be large."""
 
-
-R = TypeVar("R")
-
-
-class Run(Protocol):
-    """Does work here, or beside the event loop."""
-
-    def __call__(self, work: Callable[[], R], *, beside: bool) -> Awaitable[R]:
-        """Do it; raises `TimeoutError` where that takes too long beside the loop."""
-        ...
+URGENT_SHARE: Final = 0.5
+"""How much more of the time budget an urgent prompt may take than others."""
 
 
 class Compaction:
@@ -78,12 +69,18 @@ class Compaction:
         self._shrinker = Shrinker(settings, counting, aging)
         self._models = ModelDigests(settings, summariser) if summariser is not None else None
         self._tried: Recent[str, int] = Recent(MOST_TRIED)
+        self._late: Recent[str, Job[Shrunk | None]] = Recent(MOST_TRIED)
+        self._weighed: Recent[str, Digest] = Recent(MOST_TRIED)  # a ready summary that was tried already
         self._budget_of = functools.lru_cache(MOST_BUDGETS)(self._find_budget)
 
     @property
     def patience_seconds(self) -> float:
-        """How much longer an urgent request may take, since a model's summary is waited for; 0 where none is."""
-        return self._models.patience_seconds if self._models is not None else 0.0
+        """How much longer an urgent request may take: for its own work, and where a model's summary is waited for."""
+        return self._urgent_seconds + (self._models.patience_seconds if self._models is not None else 0.0)
+
+    @property
+    def _urgent_seconds(self) -> float:
+        return self._settings.limits.prepare_seconds * URGENT_SHARE
 
     def budget(self, asked: Question, task: str | None) -> Budget | None:
         """Give the budget of a request that may have come up to it, cheaply judged; `None` where none is needed."""
@@ -95,7 +92,7 @@ class Compaction:
             told = asked.refused.told.window_tokens or found.window_tokens
             return replace(found, window_tokens=min(found.window_tokens, told))
         sent = len(asked.conversation.body) - asked.session.saved.bytes
-        is_ready = self._models is not None and self._models.is_ready(asked.branch)
+        is_ready = self._models is not None and self._models.is_ready(asked.branch, asked.conversation)
         was_near = (asked.lineage.prompt_tokens or 0) >= _NEAR * found.trigger_tokens
         may_be = is_ready or was_near or sent >= FEWEST_BYTES_PER_TOKEN * found.trigger_tokens
         return found if may_be else None
@@ -157,34 +154,102 @@ class Compaction:
             await self._models.close()
 
     async def consider(self, asked: Question, budget: Budget, run: Run) -> Considered | None:
-        """Decide on a request; `None` where it is below its trigger, or there is nothing new to say."""
-        models = self._models
-        ready = models.ready(asked.branch, asked.conversation) if models is not None else None
+        """Decide on a request; `None` where it is below its trigger, or there is nothing new to say.
+
+        Raises:
+            TimeoutError: there was not even time to count it.
+        """
+        late: list[Shrunk] = []
+        try:
+            return await self._considered(asked, budget, run, late)
+        except TimeoutError:
+            if not late:
+                raise
+            return late[-1].considered if late[-1].considered.ends[-1] >= budget.trigger_tokens else None
+
+    async def _considered(self, asked: Question, budget: Budget, run: Run, late: list[Shrunk]) -> Considered | None:
+        models, branch = self._models, asked.branch
+        ready = models.ready(branch, asked.conversation) if models is not None else None
         if ready is None and self._is_below(asked, budget):
             return None
         notes = self._notebook.notes(asked.conversation)
         digest = ready if isinstance(ready, Digest) else None
-        patient = models is not None and not isinstance(ready, Failed)
-        again_tokens = 0 if ready is not None or asked.refused else self._again_tokens(asked.branch, budget)
-        shrink = functools.partial(self._shrinker.shrink, asked, budget, notes, again_tokens=again_tokens)
-        shrunk = await run(functools.partial(shrink, digest=digest, patient=patient), beside=True)
+        patient = models is not None and not isinstance(ready, Failed) and models.may_ask(branch)
+        is_news = ready is not None and self._weighed.get(branch) is not ready
+        again_tokens = 0 if is_news or asked.refused else self._again_tokens(branch, budget)
+        asked_stop = models.asked_stop(branch, asked.conversation) if models is not None else 0
+        shrink = functools.partial(
+            self._shrinker.shrink,
+            asked,
+            budget,
+            notes,
+            asked_stop=asked_stop,
+            again_tokens=again_tokens,
+            if_late=late.append,
+        )
+        shrunk = await self._in_time(asked, functools.partial(shrink, digest=digest, patient=patient), run, late)
         dropped: Failed | None = None
         if shrunk is not None and shrunk.wants is not None and models is not None:
             is_urgent, (ready, dropped) = shrunk.is_urgent, await self._ordered(models, asked, shrunk, notes, digest)
             digest = ready if isinstance(ready, Digest) else None
             if is_urgent or isinstance(ready, Failed):
-                shrunk = await run(functools.partial(shrink, digest=digest, patient=False), beside=True)
+                work = functools.partial(shrink, digest=digest, patient=False)
+                shrunk = await self._in_time(asked, work, run, late)
         if shrunk is None:
             return None
         considered = shrunk.considered if dropped is None else _with_failure(shrunk.considered, dropped)
-        if digest is not None and shrunk.digest is not None and shrunk.digest is not digest:
-            # Too little to go by now: were it kept, no other would be asked for.
-            ready = Failed("outgrown", digest.usd)
+        if digest is not None and models is not None and shrunk.digest not in (None, digest):
+            # Rules have put a summary of more messages there: this one will not be used any more.
+            dropped, ready = models.drop(branch, asked.conversation), None
+            considered = considered if dropped is None else _with_failure(considered, dropped)
         if isinstance(ready, Failed):
             considered = _with_failure(considered, ready)
-        if models is not None and ready is not None and (shrunk.digest is ready or isinstance(ready, Failed)):
-            models.forget(asked.branch)
-        return self._said_before(asked.branch, budget, considered)
+        if models is not None:
+            self._took_note(models, asked, considered, shrunk, ready)
+        return self._said_before(branch, budget, considered)
+
+    def _took_note(
+        self,
+        models: ModelDigests,
+        asked: Question,
+        considered: Considered,
+        shrunk: Shrunk,
+        ready: Digest | Failed | None,
+    ) -> None:
+        """Remember what became of what a model wrote: it was used, or told, or is kept for a later request."""
+        branch, pressure = asked.branch, considered.pressure
+        if isinstance(ready, Digest):
+            self._weighed.note(branch, ready)
+        if isinstance(ready, Failed):
+            models.told(branch, asked.conversation, ready)
+        elif ready is not None and shrunk.digest is ready and considered.applied:
+            models.applied(branch, asked.conversation)
+        if considered.applied and pressure is not None and pressure.after_tokens < pressure.trigger_tokens:
+            models.relieved(branch)
+
+    async def _in_time(
+        self, asked: Question, work: Callable[[], Shrunk | None], run: Run, late: list[Shrunk]
+    ) -> Shrunk | None:
+        """Do what a request asks for, or let it go on for the next one; raises `TimeoutError` then.
+
+        There is one piece of such work for a conversation at a time. An urgent prompt waits longer for it.
+        """
+        name = asked.branch
+        before = self._late.get(name)
+        if before is not None and before.is_under_way:
+            raise TimeoutError
+        job = Job(work)
+        try:
+            shrunk = await run(job, beside=True)
+        except TimeoutError:
+            self._shrinker.came_late(name)
+            self._late.note(name, job)
+            if not late or not late[-1].is_urgent:
+                raise
+            shrunk = await job.within(self._urgent_seconds)
+        self._late.pop(name, None)
+        self._shrinker.came_in_time(name)
+        return shrunk
 
     async def _ordered(
         self, models: ModelDigests, asked: Question, shrunk: Shrunk, notes: tuple[Note, ...], outgrown: Digest | None
@@ -194,19 +259,19 @@ class Compaction:
         Returns:
             What is there now, `None` where it is still to come; and what an earlier summary cost in vain.
         """
-        wanted, name, dropped = shrunk.wants, asked.branch, None
-        ready = models.ready(name, asked.conversation)
+        wanted, branch, dropped = shrunk.wants, asked.branch, None
+        ready = models.ready(branch, asked.conversation)
         if wanted is not None and (ready is None or ready is outgrown):  # else it came this very moment
-            if not models.is_under_way(name):
-                dropped = models.drop(name)
+            goes_on = models.is_under_way(branch, asked.conversation)
             objection = functools.partial(self._shrinker.objection, asked, shrunk)
             order = Order(asked, wanted.start, wanted.stop, wanted.task_stop, notes, objection)
             if not await models.order(order):
-                return Failed("busy"), dropped
+                return Failed("busy"), None
+            dropped = None if goes_on else models.drop(branch, asked.conversation)
         if not shrunk.is_urgent:
             return None, dropped
-        await models.wait(name)
-        ready = models.ready(name, asked.conversation)
+        await models.wait(branch, asked.conversation)
+        ready = models.ready(branch, asked.conversation)
         if ready is None or ready is outgrown:
             ready = Failed("timeout")  # it is still being written; what it costs is told when it ends
         return ready, dropped
@@ -225,10 +290,10 @@ class Compaction:
     def _said_before(self, name: str, budget: Budget, considered: Considered) -> Considered | None:
         """Leave out that nothing could be done, until the prompt has grown so much that it may be otherwise."""
         pressure = considered.pressure
-        if pressure is None or considered.applied or pressure.refused or pressure.reason == "summary_awaited":
+        if pressure is None or considered.applied or pressure.reason == "summary_awaited":
             self._tried.pop(name, None)
             return considered
-        if name in self._tried and pressure.before_tokens < self._tried[name]:
+        if name in self._tried and pressure.before_tokens < self._tried[name] and not pressure.refused:
             return None
         self._tried.note(name, pressure.before_tokens + round(RETRY_SHARE * budget.window_tokens))
         return considered
@@ -241,5 +306,8 @@ def _with_failure(considered: Considered, failed: Failed) -> Considered:
         return considered
     paid = None if failed.usd is None or pressure.summariser_usd is None else pressure.summariser_usd + failed.usd
     pressure = replace(pressure, refused=(*pressure.refused, failed.why), summariser_usd=paid)
-    cut = replace(considered.weighed.cut, summariser_usd=considered.weighed.cut.summariser_usd + (failed.usd or 0.0))
+    before = considered.weighed.cut
+    net = None if before.net_usd is None or failed.usd is None else before.net_usd - failed.usd
+    # The cut has what is known of it; that there is more, `pressure` says.
+    cut = replace(before, net_usd=net, summariser_usd=before.summariser_usd + (failed.usd or 0.0))
     return replace(considered, weighed=replace(considered.weighed, cut=cut), pressure=pressure)

@@ -9,6 +9,7 @@ stores the result.
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 import os
 import threading
@@ -27,10 +28,11 @@ from coldpress.drive.insight import Insight, Opened
 from coldpress.drive.planned import Planned, decided_on, with_edits
 from coldpress.drive.receipts import Sending, lineage_of, receipt_of, unread_receipt
 from coldpress.drive.settle import Decided, Settler
+from coldpress.drive.tails import Tails
 from coldpress.drive.watching import Watching
 from coldpress.drive.weighing import Weighing
 from coldpress.engine.client_requests import is_client_compaction
-from coldpress.engine.plan import places, propose
+from coldpress.engine.plan import places, propose, undecided_from
 from coldpress.engine.session import Session
 from coldpress.model.conversation import Conversation
 from coldpress.model.errors import StoreError
@@ -47,6 +49,9 @@ request at 128 KiB) than it saves others: a 12 kB log to press takes five millis
 
 CLIENT_COMPACTION = "client_compaction"
 """The receipt's word for a request by which a client summarises its own conversation."""
+
+NO_TIME = "no_time"
+"""The receipt's word for a request of which there was no time to say whether anything may become smaller."""
 
 PLANNING_THREADS = 4
 PLANNING_SHARE = 0.5
@@ -84,6 +89,7 @@ class Driver:
             workers=self._workers,
         )
         self._watching = Watching()
+        self._tails = Tails()
         self._workers.submit(self._accounts.warm)
 
     async def prepare(self, inbound: Inbound) -> Prepared:
@@ -181,7 +187,7 @@ class Driver:
             planned = await self._run(lambda: self._plan(inbound, checkpoint), beside=unread > OFFLOAD_BYTES)
             if CLIENT_COMPACTION in planned.notes and planned.operation != "observe":
                 planned = await self._run(lambda: self._fitted(inbound, planned), beside=True)
-            considered = await self._consider(inbound, planned)
+            planned, considered = await self._consider(inbound, planned)
         except TimeoutError:
             return self._prefix_only(inbound, checkpoint, "over_budget")
         except StoreError:
@@ -231,23 +237,26 @@ class Driver:
         conversation, reading = planned.conversation, planned.reading
         before = reading.extra if conversation.known and reading.extra is not None else Session()
         keys = [place.key for place in places(conversation)]
-        chains = [message.chain for message in conversation.messages[conversation.known :]]
+        held = {conversation.messages[batch.at].chain for batch in before.aged}
+        looked_for = conversation.messages[undecided_from(conversation) :]
+        chains = [message.chain for message in looked_for if message.chain not in held]
         standing, batches = self._settler.known(keys, chains)
         plan = propose(conversation, before, standing, self._settings.policy, planned.operation, batches=batches)
         pending = tuple(key for key, found in standing.items() if found.replacement is not None)
         return Planned(reading, planned.operation, planned.notes, planned.held, plan, pending, tuple(batches))
 
-    async def _consider(self, inbound: Inbound, planned: Planned) -> Considered | None:
+    async def _consider(self, inbound: Inbound, planned: Planned) -> tuple[Planned, Considered | None]:
         """Weigh the aged results, where there may be any.
 
         They can wait: where that takes too long, or goes wrong, everything else goes out as it was decided.
         """
         with Fault("aged results not weighed", inbound.request_id).kept():
             try:
-                return await self._weigh(inbound, planned)
+                return planned, await self._weigh(inbound, planned)
             except TimeoutError:
                 log.warning("no time to weigh aged results", extra={"request": inbound.request_id})
-        return None
+                return replace(planned, notes=(*planned.notes, NO_TIME)), None
+        return planned, None
 
     async def _weigh(self, inbound: Inbound, planned: Planned) -> Considered | None:
         plan, held = planned.plan, planned.held
@@ -267,7 +276,7 @@ class Driver:
             receipt = receipt_of(inbound, planned.conversation, self._sending(planned, considered), inbound.body)
             self._store.put((), (), receipt)
             return Prepared(inbound.body, False, receipt, planned.conversation.head.stream)
-        decided = decided_on(planned, considered)
+        decided = decided_on(planned, considered, self._tails)
         sending = self._sending(planned, considered, await self._watched(inbound, decided))
         sending = with_edits(sending, decided, decided.session)
         body = splice(inbound.body, sending.splices)
@@ -281,11 +290,15 @@ class Driver:
             sending = replace(sending, considered=kept, lines=(), notes=(*sending.notes, "store_failed"))
             receipt = receipt_of(inbound, planned.conversation, sending, body)
         else:
+            if decided.batch is not None:
+                self._tails.note(planned.conversation, decided.batch.after)
             with self._lock:
                 state = settled.session.upto(planned.reading.boundary)
                 self._reader.remember(planned.reading, state, anew=decided.batch is not None)
             if considered is not None and considered.written is not None:
-                self._workers.submit(self._remember, inbound, planned.conversation, considered)
+                # Waited for, so that the next compaction sees these notes however soon it comes.
+                note = functools.partial(self._remember, inbound, planned.conversation, considered)
+                await asyncio.get_running_loop().run_in_executor(self._workers, note)
         self._insight.note_sent(inbound, planned.conversation, sending)
         return Prepared(body, body is not inbound.body, receipt, planned.conversation.head.stream)
 

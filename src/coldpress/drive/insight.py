@@ -36,6 +36,7 @@ MOST_OPEN: Final = 10_000
 class Opened:
     """A request whose reply is awaited.
 
+    `summariser_usd` is what summaries cost that this request tells of, `None` where not all of it is known.
     `had_events` says that something was taken out of the conversation before it, `cut_here` that it was on this one.
     """
 
@@ -52,6 +53,7 @@ class Opened:
     cut: Cut | None
     broken: Broken | None
     counted_tokens: int | None
+    summariser_usd: float | None = 0.0
     had_events: bool = False
     cut_here: bool = False
 
@@ -160,6 +162,7 @@ class Insight:
             cut=sending.cut,
             broken=broken,
             counted_tokens=considered.counted_tokens if considered else None,
+            summariser_usd=considered.pressure.summariser_usd if considered and considered.pressure else 0.0,
             had_events=sending.had_events,
             cut_here=considered is not None and considered.applied,
         )
@@ -196,6 +199,7 @@ class Insight:
             opened.removed,
             opened.cut,
             broken=opened.broken,
+            summariser_usd=opened.summariser_usd,
         )
         return replace(outcome, money=worked_out)
 

@@ -9,15 +9,18 @@ from typing import Final
 
 from coldpress.config.settings import Settings
 from coldpress.drive.aging import Question
+from coldpress.drive.orders import MOST_USELESS, Ordered, Orders
 from coldpress.drive.preparations import Finished, Preparations
 from coldpress.drive.summaries import Digest
 from coldpress.drive.summariser import Summariser
 from coldpress.drive.summariser_ask import Ask, Declined, Written
+from coldpress.engine.summary.bound import fitted
 from coldpress.engine.summary.check import checked
-from coldpress.engine.summary.completed import completed
+from coldpress.engine.summary.completed import candidates_of, completed
 from coldpress.engine.summary.listing import listing
 from coldpress.engine.summary.prompt import Prompt, prompt
 from coldpress.engine.summary.reply import Refused, read
+from coldpress.engine.summary.screen import screened
 from coldpress.engine.transcript import source_texts
 from coldpress.measure.rates import Unpriced
 from coldpress.model.conversation import Conversation
@@ -28,6 +31,10 @@ from coldpress.wire.span import Misread, splice
 
 GRACE_SECONDS: Final = 1.0
 """Beyond the summariser's own time limit, so that it is the one to say that it was late, and what it may have cost."""
+
+
+UNPAID: Final = ("busy", "breaker_open", "no_key", "unpriced", "too_large", "too_expensive")
+"""Why nobody was asked: the next order may be for the same messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +64,14 @@ class Failed:
     why: str
     usd: float | None = 0.0
 
+    @property
+    def was_asked(self) -> bool:
+        """Whether a model was asked, and gave nothing of use."""
+        return self.why not in UNPAID and not self.why.startswith("gate_")
+
 
 class ModelDigests:
-    """Orders summaries, one at a time for each conversation. Use from one event loop.
+    """Orders summaries, one at a time for each fork of a conversation. Use from one event loop.
 
     Args:
         settings: with a summariser that asks a model.
@@ -70,6 +82,7 @@ class ModelDigests:
         self._settings = settings
         self._summariser = summariser
         self._preparations: Preparations[Digest | Failed] = Preparations()
+        self._orders = Orders()
         self._opened = False
 
     @property
@@ -77,48 +90,99 @@ class ModelDigests:
         """How long an urgent request waits for a summary at the most: a little longer than it may be written on."""
         return self._settings.summariser.timeout_seconds + GRACE_SECONDS
 
-    def is_ready(self, name: str) -> bool:
-        """Whether a summary of a conversation is there, cheaply judged."""
-        return self._preparations.finished(name) is not None
+    def is_ready(self, branch: str, conversation: Conversation) -> bool:
+        """Whether a summary of messages of this request is there, cheaply judged."""
+        return self._ended(branch, conversation) is not None
 
-    def is_under_way(self, name: str) -> bool:
-        """Whether a summary of a conversation is being written."""
-        return self._preparations.running(name)
+    def is_under_way(self, branch: str, conversation: Conversation) -> bool:
+        """Whether a summary of messages of this request is being written."""
+        return self._running(branch, conversation) is not None
 
-    def ready(self, name: str, conversation: Conversation) -> Digest | Failed | None:
-        """Give what came of the last order, if it was about messages of this request."""
-        end = self._preparations.finished(name)
+    def ready(self, branch: str, conversation: Conversation) -> Digest | Failed | None:
+        """Give what came of the last order that was about messages of this request."""
+        ended = self._ended(branch, conversation)
+        end = self._preparations.finished(ended.name) if ended is not None else None
         if end is None:
             return None
-        if not isinstance(end, Finished):
-            return Failed(f"fault_{end.what.lower()}", None)
-        if isinstance(end.result, Failed):
-            return end.result
-        return end.result if end.result.holds(conversation) else None
+        return end.result if isinstance(end, Finished) else Failed(f"fault_{end.what.lower()}", None)
 
-    def forget(self, name: str) -> None:
-        """Drop what came of the last order: it was used, or told."""
-        self._preparations.forget(name)
+    def asked_stop(self, branch: str, conversation: Conversation) -> int:
+        """Say up to which message of this request a model was asked in vain so far; 0 for none.
 
-    def drop(self, name: str) -> Failed | None:
-        """Drop what came of the last order since another one follows; gives what was paid for it, if it was any use."""
-        end = self._preparations.finished(name)
-        self._preparations.forget(name)
-        return (
-            Failed("outgrown", end.result.usd) if isinstance(end, Finished) and isinstance(end.result, Digest) else None
-        )
+        While a summary is being written it is 0: that one is waited for.
+        """
+        if self.is_under_way(branch, conversation):
+            return 0
+        return max((order.stop for order in self._orders.of(branch, conversation)), default=0)
+
+    def may_ask(self, branch: str) -> bool:
+        """Whether answers in this branch were of any use lately."""
+        return self._orders.may_ask(branch)
+
+    def applied(self, branch: str, conversation: Conversation) -> None:
+        """Take note that a summary that a model wrote went out: its messages may be asked about again."""
+        for order in self._orders.of(branch, conversation):
+            self._forget(branch, order)
+        self._orders.bound_useless(branch, 0)
+
+    def relieved(self, branch: str) -> None:
+        """Take note that the prompt came below its trigger without a model: it may be asked once more."""
+        self._orders.bound_useless(branch, MOST_USELESS - 1)
+
+    def told(self, branch: str, conversation: Conversation, failed: Failed) -> None:
+        """Drop what came of the last order, since its failure was told; where a model was asked, that counts."""
+        ended = self._ended(branch, conversation)
+        if ended is None:
+            return
+        if failed.was_asked:
+            self._orders.count_useless(branch)
+            self._preparations.forget(ended.name)  # and it is remembered that these were asked about
+        else:
+            self._forget(branch, ended)
+
+    def drop(self, branch: str, conversation: Conversation) -> Failed | None:
+        """Drop a summary since one of more messages follows; gives what was paid for it, if it was any use."""
+        ended = self._ended(branch, conversation)
+        end = self._preparations.finished(ended.name) if ended is not None else None
+        if ended is not None:
+            self._preparations.forget(ended.name)
+        if not isinstance(end, Finished) or not isinstance(end.result, Digest):
+            return None
+        self._orders.count_useless(branch)
+        return Failed("outgrown", end.result.usd)
 
     async def order(self, order: Order) -> bool:
         """Have a summary written in the background; false where too many are being written."""
         if not self._opened:
             await self._summariser.open()
             self._opened = True
-        name, last = order.asked.branch, order.asked.conversation.messages[order.stop - 1].chain
-        return self._preparations.start(name, (order.start, last), lambda: self._written(order)) != "full"
+        branch, conversation = order.asked.branch, order.asked.conversation
+        if self.is_under_way(branch, conversation):
+            return True
+        ordered = Ordered(order.stop, conversation.messages[order.stop - 1].chain)
+        if self._preparations.start(ordered.name, order.start, lambda: self._written(order)) == "full":
+            return False
+        for forgotten in self._orders.add(branch, ordered):
+            self._preparations.forget(forgotten.name)
+        return True
 
-    async def wait(self, name: str) -> None:
-        """Wait until the order of a conversation has come to an end, or the time for it is over."""
-        await self._preparations.wait(name, self.patience_seconds)
+    async def wait(self, branch: str, conversation: Conversation) -> None:
+        """Wait until the order of a request has come to an end, or the time for it is over."""
+        running = self._running(branch, conversation)
+        if running is not None:
+            await self._preparations.wait(running.name, self.patience_seconds)
+
+    def _ended(self, branch: str, conversation: Conversation) -> Ordered | None:
+        orders = self._orders.of(branch, conversation)
+        return next((order for order in orders if self._preparations.finished(order.name) is not None), None)
+
+    def _running(self, branch: str, conversation: Conversation) -> Ordered | None:
+        orders = self._orders.of(branch, conversation)
+        return next((order for order in orders if self._preparations.running(order.name)), None)
+
+    def _forget(self, branch: str, order: Ordered) -> None:
+        self._preparations.forget(order.name)
+        self._orders.remove(branch, order)
 
     async def close(self) -> None:
         """Give up what is under way."""
@@ -134,7 +198,12 @@ class ModelDigests:
         answer = await self._summariser.summarise(ask)
         if isinstance(answer, Declined):
             return Failed(answer.reason, answer.cost_usd)
-        return await asyncio.to_thread(_digest, order, answer)
+        digest = await asyncio.to_thread(_digest, order, answer)
+        if isinstance(digest, Failed):
+            self._summariser.useless()
+        else:
+            self._summariser.useful()
+        return digest
 
     def _ask(self, order: Order) -> tuple[Ask, str | None]:
         """Write the question, and say what speaks against paying for it."""
@@ -177,9 +246,11 @@ def _digest(order: Order, answer: Written) -> Digest | Failed:
         return Failed(found.reason, answer.cost_usd)
     conversation = order.asked.conversation
     held = checked(found, source_texts(conversation))
-    if not len(held.summary):
+    safe = screened(held.summary)
+    # What is left of it must fit as well: nothing but items that are too long, or hold credentials, is no summary.
+    if not len(fitted(candidates_of(safe.summary)).summary):
         return Failed("nothing_held", answer.cost_usd)
-    kept = completed(held.summary, conversation, order.start, order.stop, task_stop=order.task_stop)
+    kept = completed(safe.summary, conversation, order.start, order.stop, task_stop=order.task_stop)
     last = conversation.messages[order.stop - 1].chain
     return Digest(
         order.start,
@@ -189,5 +260,5 @@ def _digest(order: Order, answer: Written) -> Digest | Failed:
         kept.left_out,
         answer.model,
         answer.cost_usd,
-        held.dropped,
+        held.dropped + safe.dropped,
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from coldpress.drive.aging import Considered, batch_of
 from coldpress.drive.receipts import Sending
 from coldpress.drive.settle import Decided
+from coldpress.drive.tails import Tails
 from coldpress.engine.belief import Held
 from coldpress.engine.plan import Plan, placed_batch
 from coldpress.engine.session import Session
@@ -45,8 +46,8 @@ class Planned:
         return self.reading.conversation
 
 
-def decided_on(planned: Planned, considered: Considered | None) -> Decided:
-    """Put the decisions at first sight and those on aged results together."""
+def decided_on(planned: Planned, considered: Considered | None, tails: Tails) -> Decided:
+    """Put the decisions at first sight and those on aged results together; `tails` says where the latter are kept."""
     conversation, plan = planned.conversation, planned.plan
     assert plan is not None
     before = planned.reading.extra
@@ -60,9 +61,10 @@ def decided_on(planned: Planned, considered: Considered | None) -> Decided:
     )
     if considered is None or not considered.applied:
         return decided
-    batch, originals = batch_of(conversation, considered)
+    place = tails.place(conversation, plan.session)
+    batch, originals = batch_of(conversation, considered, conversation.messages[place].chain)
     at = {message.chain: index for index, message in enumerate(conversation.messages)}
-    made = placed_batch(conversation, at, batch, len(conversation.messages) - 1)
+    made = placed_batch(conversation, at, batch, place)
     return replace(decided, session=plan.session.with_aged((made,)), batch=batch, aged=made, originals=originals)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -23,6 +25,12 @@ FULL: Final = 0.97
 """Share of the window from which on whatever can be freed goes. Before that the prompt still fits, by estimates that
 are 2 % off now and then, and to free a little each time would break the cache on every request: see
 docs/explanation/compaction-replay.md."""
+
+FULL_LEAST_SHARE: Final = 0.01
+"""Share of the window that must be freed even then, unless the prompt does not fit without."""
+
+SCANT: Final = 1 / 16
+"""What is left of the room for summary and carried turns where the prompt would still fill the window."""
 
 _NARROWER: Final = (3, 1)
 """Replies that stay where the settings' number leaves the prompt too long."""
@@ -59,6 +67,8 @@ class Shrinker:
         self._counting = counting
         self._aging = aging
         self._attempts = Attempts(settings, counting, aging)
+        self.came_late = self._attempts.came_late
+        self.came_in_time = self._attempts.came_in_time
 
     def shrink(
         self,
@@ -68,7 +78,9 @@ class Shrinker:
         *,
         digest: Digest | None,
         patient: bool,
+        asked_stop: int = 0,
         again_tokens: int = 0,
+        if_late: Callable[[Shrunk], None] | None = None,
     ) -> Shrunk | None:
         """Say what can be done about a request; `None` below the trigger.
 
@@ -78,7 +90,9 @@ class Shrinker:
             notes: that are shown with a summary.
             digest: a model's summary that is ready; it also goes below the trigger, where the cache is cold.
             patient: a model's summary may be waited for, if one is wanted.
+            asked_stop: a model was asked about the messages before it, and nothing came of that yet; 0 where none was.
             again_tokens: nothing is tried on a shorter prompt, since nothing came of that before.
+            if_late: is told, once the request is counted, what there is to say of it where time runs out.
         """
         layout = self._counting.layout(asked.name, asked.conversation, asked.session)
         if asked.refused is not None:
@@ -90,11 +104,14 @@ class Shrinker:
             return None
         allowed = self._settings.allow_thinking_loss
         floor = editable_from(asked.conversation, allow_thinking_loss=allowed)
-        measured = Measured(asked, budget, layout, ends, floor, notes)
+        happened = functools.cache(functools.partial(self._attempts.happened, asked.conversation))
+        measured = Measured(asked, budget, layout, ends, floor, notes, happened)
+        if if_late is not None:
+            if_late(Shrunk(_declined(measured, "no_time"), is_urgent=ends[-1] >= budget.urgent_tokens))
         refused = self._refused(asked)
         if refused is not None:
             return Shrunk(_declined(measured, refused))
-        attempt, is_narrowed = self._best(measured, digest, patient=patient)
+        attempt, is_narrowed = self._best(measured, digest, patient=patient, asked_stop=asked_stop)
         if ends[-1] < budget.trigger_tokens and attempt.written is None:
             return None
         return self._judged(measured, attempt, is_narrowed=is_narrowed)
@@ -124,11 +141,16 @@ class Shrinker:
             return None
         return "drain" if asked.operation == "drain" else "observe"
 
-    def _best(self, measured: Measured, digest: Digest | None, *, patient: bool) -> tuple[Attempt, bool]:
+    def _best(
+        self, measured: Measured, digest: Digest | None, *, patient: bool, asked_stop: int
+    ) -> tuple[Attempt, bool]:
         """Keep as many turns as the settings ask for, and fewer only where the prompt stays too long all the same.
 
         An urgent prompt is too long while it is at its trigger or near it: it would be rewritten on every request from
         then on, and each time the cache would go with it.
+
+        Where not even one turn fits, the summary is cut to its first lines, and next to nothing is carried over: better
+        than a request that the provider refuses.
 
         Returns:
             What can be done; and whether fewer turns are kept.
@@ -137,12 +159,17 @@ class Shrinker:
         is_urgent = measured.before_tokens >= budget.urgent_tokens
         resting_tokens = max(budget.target_tokens, budget.trigger_tokens - least_tokens(budget))
         too_long_tokens = resting_tokens if is_urgent else budget.urgent_tokens
-        best = self._attempts.attempt(measured, budget.keep_turns, digest, patient=patient)
+        best = self._attempts.attempt(measured, budget.keep_turns, digest, patient=patient, asked_stop=asked_stop)
         is_narrowed = False
         for keep_turns in (turns for turns in _NARROWER if turns < budget.keep_turns):
             if best.wants is not None or best.after_tokens < too_long_tokens:
                 break
             other = self._attempts.attempt(measured, keep_turns, None, patient=False)
+            if other.after_tokens < best.after_tokens:
+                best, is_narrowed = other, True
+        if best.wants is None and best.after_tokens >= FULL * budget.window_tokens:
+            room_tokens = round(SCANT * budget.target_tokens)
+            other = self._attempts.attempt(measured, 1, None, patient=False, room_tokens=room_tokens)
             if other.after_tokens < best.after_tokens:
                 best, is_narrowed = other, True
         return best, is_narrowed
@@ -191,13 +218,16 @@ class Shrinker:
         # Else a little would go on every request, and each time the cache with it.
         falls_short = attempt.after_tokens > budget.target_tokens and freed < least
         comes_again = attempt.after_tokens >= budget.trigger_tokens
-        is_full = measured.before_tokens >= FULL * budget.window_tokens
-        return "no_gain" if (falls_short or comes_again) and not is_full else None
+        if not falls_short and not comes_again:
+            return None
+        return None if _is_due(measured.before_tokens, attempt.after_tokens, budget) else "no_gain"
 
     def _considered(self, measured: Measured, attempt: Attempt, pressure: Pressure) -> Considered:
         masks = tuple(Aged(mask.seen, mask.view, 0) for mask in attempt.masks)
         first = Considered(Weighed(masks, Cut("pressure")), written=attempt.written).first_changed
         cut = self._cut(measured, attempt, first or 0, pressure.summariser_usd or 0.0)
+        if pressure.summariser_usd is None:
+            cut = replace(cut, net_usd=None)
         return Considered(
             Weighed(masks, cut), measured.ends, attempt.counted_tokens, pressure=pressure, written=attempt.written
         )
@@ -222,6 +252,19 @@ class Shrinker:
             rewrite_tokens=cut.rewrite_tokens or max(0, min(cached - freed, attempt.after_tokens) - ends[first]),
             summariser_usd=summariser_usd,
         )
+
+
+def _is_due(before_tokens: int, after_tokens: int, budget: Budget) -> bool:
+    """Whether a prompt that fills the window is brought down although little comes of it.
+
+    What stays above the window is refused all the same: there is no sense in a little then.
+    """
+    window, freed = budget.window_tokens, before_tokens - after_tokens
+    if before_tokens < FULL * window:
+        return False
+    if after_tokens > window:
+        return freed >= least_tokens(budget)
+    return before_tokens > window or freed >= FULL_LEAST_SHARE * window
 
 
 def _applied(attempt: Attempt, budget: Budget) -> PressureReason:

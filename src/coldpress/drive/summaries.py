@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from coldpress.config.notes_keys import NotesKeys
+from coldpress.engine.memo import Memo, unremembered
 from coldpress.engine.notes_view import render as render_notes
 from coldpress.engine.summary.bound import MOST_BYTES
+from coldpress.engine.summary.events import Event
 from coldpress.engine.summary.render import render
 from coldpress.engine.summary.structural import build
 from coldpress.model.conversation import Conversation
@@ -51,7 +53,16 @@ class Digest:
         return self.stop < len(conversation.messages) and conversation.messages[self.stop - 1].chain == self.last
 
 
-def structural(conversation: Conversation, start: int, stop: int, *, task_stop: int, target_tokens: int) -> Digest:
+def structural(
+    conversation: Conversation,
+    start: int,
+    stop: int,
+    *,
+    task_stop: int,
+    target_tokens: int,
+    happened: Sequence[Event] | None = None,
+    memo: Memo = unremembered,
+) -> Digest:
     """Summarise messages by rules.
 
     Args:
@@ -59,10 +70,29 @@ def structural(conversation: Conversation, start: int, stop: int, *, task_stop: 
         start, stop: the messages, half-open.
         task_stop: messages before it state the task.
         target_tokens: what the whole prompt should have.
+        happened, memo: as `coldpress.engine.summary.structural.build` takes them.
     """
     most_bytes = min(MOST_BYTES, round(target_tokens * _SUMMARY_SHARE) * _BYTES_PER_TOKEN)
-    built = build(conversation, start, stop, task_stop=task_stop, most_bytes=most_bytes)
+    built = build(conversation, start, stop, task_stop=task_stop, most_bytes=most_bytes, happened=happened, memo=memo)
     return Digest(start, stop, conversation.messages[stop - 1].chain, built.summary, built.left_out)
+
+
+def beside_carried(digest: Digest, carried: Collection[int]) -> Digest:
+    """Leave out the failures that stand beside a summary by rules in full: it could only quote them once more.
+
+    A model's item may say why it failed, and stays.
+
+    Args:
+        digest: with the summary.
+        carried: indices of the messages that are carried over.
+    """
+    if digest.summariser != STRUCTURAL:
+        return digest
+    ruled_out, failures = (
+        tuple(item for item in items if item.message - 1 not in carried)
+        for items in (digest.summary.ruled_out, digest.summary.failures)
+    )
+    return replace(digest, summary=replace(digest.summary, ruled_out=ruled_out, failures=failures))
 
 
 def block_of(digest: Digest, generation: int, notes: Sequence[Note], keys: NotesKeys, *, index: str) -> str:

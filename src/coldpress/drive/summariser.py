@@ -27,6 +27,9 @@ _OPENAI_HOST: Final = "api.openai.com"
 _ESTIMATE_SHARE: Final = 0.9
 """Room for where an estimate and a tokenizer differ: nine texts in ten are within 15 %, long sums within a few."""
 
+_UNANSWERED: Final = ("http_error", "timeout")
+"""Failures of the endpoint. Somebody should look at it, so the first since it last answered is a warning."""
+
 _FORMATS: Final[dict[str, FormatName]] = {"openai": "openai_chat", "anthropic": "anthropic"}
 
 
@@ -73,6 +76,7 @@ class Summariser:
         self._clock = clock
         self._ticks = ticks
         self._sleep = sleep
+        self._is_failing = False
 
     async def open(self) -> None:
         """Make ready to ask."""
@@ -131,6 +135,14 @@ class Summariser:
         else:
             self._breaker.failed(self._ticks())
         return self._tell(outcome, started)
+
+    def useful(self) -> None:
+        """Take note that the last answer held a summary."""
+        self._breaker.useful()
+
+    def useless(self) -> None:
+        """Take note that the last answer held none: a model that keeps at that is not asked for a while."""
+        self._breaker.useless(self._ticks())
 
     def _weigh(self, ask: Ask) -> tuple[_Question, Declined | None]:
         """Make the question, and say why it may not be asked."""
@@ -239,7 +251,14 @@ class Summariser:
         seconds = round(self._ticks() - started, 3)
         facts = {"kind": self._settings.kind, "seconds": seconds, "cost_usd": outcome.cost_usd}
         if isinstance(outcome, Written):
+            self._is_failing = False
             log.info("summary written", extra=facts)
         else:
-            log.info("no summary from the model", extra={**facts, "reason": outcome.reason, "detail": outcome.detail})
+            is_news = outcome.reason in _UNANSWERED and not self._is_failing
+            self._is_failing = self._is_failing or is_news
+            log.log(
+                logging.WARNING if is_news else logging.INFO,
+                "no summary from the model",
+                extra={**facts, "reason": outcome.reason, "detail": outcome.detail},
+            )
         return outcome

@@ -19,12 +19,13 @@ class Breaker:
     def __init__(self, rest_seconds: float) -> None:
         self._rest_seconds = rest_seconds
         self._failures = 0
+        self._useless = 0
         self._resting_since: float | None = None
         self._trying = False
 
     def admit(self, now: float) -> bool:
         """Whether a question may be asked now, in seconds of any clock that does not run backwards."""
-        if self._failures < FAILURES:
+        if max(self._failures, self._useless) < FAILURES:
             return True
         if self._trying or self.rests_for(now) > 0:
             return False
@@ -46,6 +47,16 @@ class Breaker:
         self._failures += 1
         self._trying = False
         if self._failures >= FAILURES:
+            self._resting_since = now
+
+    def useful(self) -> None:
+        """What an answer said was of use."""
+        self._useless = 0
+
+    def useless(self, now: float) -> None:
+        """An answer came, was paid, and was of no use: a model that keeps doing that rests as one that fails."""
+        self._useless += 1
+        if self._useless >= FAILURES:
             self._resting_since = now
 
     def abandoned(self) -> None:

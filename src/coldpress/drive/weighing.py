@@ -9,10 +9,11 @@ from dataclasses import replace
 from coldpress.config.settings import Settings
 from coldpress.drive.accounts import Accounts
 from coldpress.drive.aging import Aging, Considered, Question
-from coldpress.drive.compaction import Compaction, Run
+from coldpress.drive.compaction import Compaction
 from coldpress.drive.counting import Counting, place_of
 from coldpress.drive.exchange import Inbound
 from coldpress.drive.insight import Insight
+from coldpress.drive.late import Run
 from coldpress.drive.memory import Refused
 from coldpress.drive.notebook import Notebook
 from coldpress.drive.receipts import lineage_of
@@ -105,7 +106,9 @@ class Weighing:
         aged = await run(functools.partial(self._aging.consider, look), beside=look.is_heavy)
         if aged is None or pressed is None:
             return aged or pressed
-        return replace(aged, pressure=pressed.pressure)
+        # Summaries that were asked for in vain are paid for, whatever pays now.
+        cut = replace(aged.weighed.cut, summariser_usd=pressed.weighed.cut.summariser_usd)
+        return replace(aged, weighed=replace(aged.weighed, cut=cut), pressure=pressed.pressure)
 
     def tokens_too_many(self, inbound: Inbound, conversation: Conversation, held: Held) -> int | None:
         """Count a client's own compaction as it came; `None` where it fits, or nobody knows the window. Blocking."""
@@ -169,7 +172,10 @@ class Weighing:
         A request that was too long without a batch is decided on again: the provider has nothing of it.
         """
         last = len(conversation.messages) - 1
-        stands = bool(session.aged) and session.aged[-1].at == last
+        at = session.aged[-1].at if session.aged else None
+        # Behind the reply that a batch is kept by stands what the next request may lack, and this one may have anew.
+        is_refused_anew = refused is not None and refused.chain != conversation.messages[last].chain
+        stands = at == last or (at is not None and at == conversation.last_assistant and not is_refused_anew)
         if refused is not None and not stands:
             return self._settler.sent_exact(conversation.messages[last].chain)
         # Sent before without a batch, it may have gone on since, and all that follows it goes by what was sent.

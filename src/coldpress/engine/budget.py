@@ -105,6 +105,11 @@ class BudgetRule:
         pairs = ((self.model, model), (self.harness, harness), (self.task, task))
         return all(pattern is None or (fact is not None and _fits(pattern, fact)) for pattern, fact in pairs)
 
+    def covers(self, other: BudgetRule) -> bool:
+        """Whether every request that the other rule matches is certain to match this one too."""
+        pairs = ((self.model, other.model), (self.harness, other.harness), (self.task, other.task))
+        return all(pattern is None or (its is not None and _covers(pattern, its)) for pattern, its in pairs)
+
 
 @dataclass(frozen=True, slots=True)
 class Budgets:
@@ -149,6 +154,15 @@ class Budgets:
     def rule(self, *, model: str | None, harness: str | None, task: str | None) -> BudgetRule | None:
         """Give the first rule that matches a request, the only one that counts; `None` where none does."""
         return next((rule for rule in self.rules if rule.matches(model=model, harness=harness, task=task)), None)
+
+    def hidden_rules(self) -> tuple[tuple[int, int], ...]:
+        """Find rules that can never count, each with the first rule that matches all that they do, by position."""
+        found = []
+        for later, rule in enumerate(self.rules):
+            earlier = next((place for place in range(later) if self.rules[place].covers(rule)), None)
+            if earlier is not None:
+                found.append((later, earlier))
+        return tuple(found)
 
 
 def problems(default: BudgetRule, rules: tuple[BudgetRule, ...]) -> tuple[str, ...]:
@@ -209,6 +223,20 @@ def _problem(budget: Budget) -> str:
 @functools.cache
 def _matcher(pattern: str) -> re.Pattern[str]:
     return re.compile(translate(pattern.lower()))
+
+
+def _covers(pattern: str, its: str) -> bool:
+    """Whether a pattern matches all that another one does; it may say no where that is hard to tell.
+
+    >>> _covers("claude-*", "claude-haiku-*"), _covers("*-mini", "gpt-*"), _covers("gpt-?", "gpt-*")
+    (True, False, False)
+    """
+    pattern, its = pattern.lower(), its.lower()
+    if pattern == its:
+        return True
+    # Where it holds no other wild cards, a `*` alone can have taken up those of the other, and takes all they do.
+    only_stars = not any(c in pattern for c in "?[")
+    return (only_stars or not any(c in its for c in "*?[")) and _fits(pattern, its)
 
 
 def _fits(pattern: str, fact: str) -> bool:

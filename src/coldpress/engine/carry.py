@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Final
 
 from coldpress.engine.aged import RuleOf
 from coldpress.engine.catalogue import Kind
-from coldpress.engine.injected import is_nobodys
+from coldpress.engine.memo import Memo, unremembered
 from coldpress.engine.pairs import turns
 from coldpress.engine.policy import is_ordered_exact
 from coldpress.engine.summary.commands import standing_failures
 from coldpress.engine.summary.events import Event, Ran, events
-from coldpress.model.conversation import Conversation, Text
+from coldpress.engine.zones import kept_texts
+from coldpress.model.conversation import Conversation
 
 LATEST_KINDS: Final[tuple[Kind, ...]] = ("plan", "memory")
 """Of these the last call alone counts: it shows the state that all earlier ones led to."""
@@ -27,6 +29,8 @@ def carried(
     rule_of: RuleOf,
     tokens_of: Callable[[int], int],
     most_tokens: int,
+    happened: Sequence[Event] | None = None,
+    memo: Memo = unremembered,
 ) -> tuple[int, ...]:
     """List the messages to carry over, in order: whole turns, without the prose of users that stands between them.
 
@@ -42,14 +46,19 @@ def carried(
         rule_of: gives the rule of a tool.
         tokens_of: tokens of a message.
         most_tokens: what all but those that must be carried may have together.
+        happened: `coldpress.engine.summary.events.events` of the whole conversation, where they are there already.
+        memo: remembers what is found in a message.
     """
-    happened = tuple(events(conversation, 0, len(conversation.messages)))
+    if happened is None:
+        happened = tuple(events(conversation, 0, len(conversation.messages), memo=memo))
     ordered = _ordered(happened, rule_of)
-    wanted = _wanted(happened)
+    wanted = _wanted(happened, memo)
+    said = Counter(index for index, _ in kept_texts(conversation, start, stop))
+    prose = {index for index, blocks in said.items() if blocks == len(conversation.messages[index].blocks)}
     chosen: list[int] = []
     for turn in reversed(turns(conversation, replies, start, stop)):
         inside = range(turn.start, turn.stop)
-        messages = [index for index in inside if turn.doubtful or not _is_prose(conversation, index)]
+        messages = [index for index in inside if turn.doubtful or index not in prose]
         if turn.doubtful or not ordered.isdisjoint(inside):
             chosen += messages
         elif not wanted.isdisjoint(inside):
@@ -66,22 +75,12 @@ def _ordered(happened: Sequence[Event], rule_of: RuleOf) -> frozenset[int]:
     return frozenset(run.number - 1 for run in runs if is_ordered_exact(rule_of(run.tool, run.classified.kind)))
 
 
-def _wanted(happened: Sequence[Event]) -> frozenset[int]:
+def _wanted(happened: Sequence[Event], memo: Memo) -> frozenset[int]:
     """Find the messages whose results must stay where there is room: those that no later run of the same replaces."""
     latest = {
         event.classified.kind: event.number - 1
         for event in happened
         if isinstance(event, Ran) and event.classified.kind in LATEST_KINDS
     }
-    return frozenset((*latest.values(), *(failure.run.number - 1 for failure in standing_failures(happened))))
-
-
-def _is_prose(conversation: Conversation, index: int) -> bool:
-    """Whether a message holds nothing but words of a user or of the system."""
-    message = conversation.messages[index]
-    if message.role not in ("user", "system"):
-        return False
-    texts = [block.literal for block in message.blocks if isinstance(block, Text)]
-    if len(texts) < len(message.blocks):
-        return False
-    return not any(text.readable and is_nobodys(conversation.text(text)) for text in texts)
+    failing = (failure.run.number - 1 for failure in standing_failures(happened, memo=memo))
+    return frozenset((*latest.values(), *failing))

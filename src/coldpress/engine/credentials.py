@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 _SECRET_NAMES: Final = (
@@ -18,22 +19,26 @@ _SHAPES: Final = (
     ("ASIA", r"(?![A-Z0-9]*EXAMPLE)[A-Z0-9]{16}(?![A-Za-z0-9])"),
     ("sk-", r"(?:ant|proj|or|live|svcacct)-[\w-]{20,}"),
     ("sk-", r"(?=[A-Za-z]*\d)(?=[a-z0-9]*[A-Z]|[a-f0-9]{32})[A-Za-z0-9]{20,}(?![\w-])"),
-    ("sk_live_", r"[A-Za-z0-9]{16,}"),
+    *((f"{kind}_live_", r"[A-Za-z0-9]{16,}") for kind in ("sk", "rk")),
     *((f"gh{letter}_", r"[A-Za-z0-9]{36,}") for letter in "pousr"),
     ("github_pat_", r"\w{50,}"),
     ("glpat-", r"[\w-]{20,}"),
-    *((f"xox{letter}-", r"\d[\w-]{10,}") for letter in "abprs"),
+    *((f"xox{letter}-", r"\d[\w-]{10,}") for letter in "abeprs"),
+    ("xapp-", r"\d-[\w-]{20,}"),
     ("AIza", r"[\w-]{35}(?![\w-])"),
+    ("GOCSPX-", r"(?=[A-Za-z_-]*\d)[\w-]{16,}"),
     ("npm_", r"[A-Za-z0-9]{36}(?!\w)"),
     ("hf_", r"[A-Za-z0-9]{30,}(?!\w)"),
-    ("eyJ", r"[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{20,}"),
+    ("eyJ", r"[\w-]{5,}\.eyJ[\w-]{5,}\.[\w-]{16,}"),
 )
 """How a key begins and what follows. The beginning comes first in the pattern, since that makes the search fast."""
 
 _PATTERNS: Final = (
     *((begins, re.compile(rf"{begins}(?<![\w-]{begins}){follows}")) for begins, follows in _SHAPES),
-    ("PRIVATE KEY-----", re.compile(r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY-----")),
-    ("earer ", re.compile(r"(?i:authorization\W{1,4}bearer) [\w.~+/-]{20,}")),
+    ("PRIVATE KEY", re.compile(r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----")),
+    ("earer ", re.compile(r"(?i:authorization\W{1,4}bearer) (?![\w.~+/-]*(?:x{4}|\.{3}))[\w.~+/-]{20,}")),
+    ("asic ", re.compile(r"(?i:authorization\W{1,4}basic) (?=[A-Za-z+/]*\d|[a-z+/]*[A-Z])[A-Za-z0-9+/]{8,}={0,2}")),
+    ("slack.com/", re.compile(r"hooks\.slack\.com/(?:services|workflows)/T\w+/[AB]\w+/(?!x{4}|X{4})\w{16,}")),
 )
 """A needle that is cheap to look for, and the shape around it."""
 
@@ -41,24 +46,128 @@ _ASSIGNMENT: Final = re.compile(rf"{_LINE_HEAD}[A-Z][A-Z0-9_]*=(['\"]?)([^\s'\"]
 """A whole line of an env dump or a `.env` file, behind the line number or file name that a tool may put before it."""
 
 _PLACEHOLDER: Final = re.compile(
-    r"[$<{%(*\[]|.*(?:x{3}|\.{3}|\*{3})|(?:your|my|change|replace|example|dummy|test|fake|secret|password|placeholder|"
-    r"todo|none|null|true|false|redacted)(?![a-z0-9]{12})",
+    r"[$<{%(*\[]|.*(?:x{4}|(?<![a-z0-9])x{3}(?![a-z0-9])|\.{3}|…|\*{3}|EXAMPLE)|(?:your|my|change|replace|example|"
+    r"dummy|test|fake|secret|passw|pass\b|placeholder|todo|none|null|true|false|redacted|removed|hidden)"
+    r"(?![a-z0-9]{12})",
     re.IGNORECASE,
 )
 """How the values in manuals and templates look."""
 
+_NEEDLES: Final = (
+    *(
+        "passw",
+        "passphrase",
+        "secret",
+        "token",
+        "apikey",
+        "api_key",
+        "api-key",
+        "accountkey",
+        "accesskey",
+        "sessionkey",
+    ),
+    *("privatekey", "signingkey", "encryptionkey", "masterkey", "credential"),
+    *(
+        f"{of}{dash}key"
+        for of in ("access", "account", "private", "session", "signing", "encryption", "master")
+        for dash in "_-"
+    ),
+)
+"""One of these, in lower case, stands in every name that `_NAMED` knows."""
+
+_NAME: Final = (
+    r"(?:passw(?:or)?d|passphrase|secret|token(?!s\b|s[_-]|iz)|api[_-]?key|credential"
+    r"|(?:access|account|private|session|signing|encryption|master)[_-]?key)"
+)
+_NO_VALUE: Final = (
+    r"(?![\w-]{0,30}?(?:count|limit|budget|length|len|size|type|kind|name|path|file|dir|url|uri|ttl|expir\w*|version|"
+    r"usage|per|min|max|at|id|ids|arn|ref|hash|digest|field|header|policy|rotat\w*|cost|price|scope)s?\b)"
+)
+"""What such a name ends with where it names something about a secret that is none itself."""
+
+_NAMED: Final = re.compile(
+    rf"{_NAME}{_NO_VALUE}[\w-]{{0,30}}\\?[\"'`]?\]?"
+    r"(?P<sign>\s{0,4}(?::=|=>|=|:)\s{0,4}|>|[\"']?\s{0,2},\s{0,2}(?=[\"'])|\s+(?:is|was)\s+)"
+    r"(?P<quote>\\?[\"'`]?)(?P<value>[^\s\"'`<,;]{8,400})",
+    re.IGNORECASE,
+)
+"""A name, what stands between it and its value (in JSON, YAML, an env file, code, XML or a sentence), and the value."""
+
+_OPTION: Final = re.compile(
+    rf"{_NAME}{_NO_VALUE}[\w-]{{0,30}}[ =](?P<quote>[\"']?)(?P<value>[^\s\"'`<,;]{{6,400}})", re.IGNORECASE
+)
+"""The rest of an option of a command line, behind `_DASHES`, with its value."""
+
+_DASHES: Final = re.compile(r"(?:\A|\s)--?[\w-]{0,30}\Z")
+_MOST_DASHES: Final = 34
+
+_LOGINS: Final = (
+    (" -u", re.compile(r" -u[ =]?(?P<quote>[\"']?)[\w.@-]{1,80}:(?P<value>[^\s\"'`<,;]{6,400})")),
+    ("--user", re.compile(r"--user[ =](?P<quote>[\"']?)[\w.@-]{1,80}:(?P<value>[^\s\"'`<,;]{6,400})")),
+    ("login ", re.compile(r"login (?P<quote>\s*)\S+\s+password\s+(?P<value>\S{6,400})")),
+)
+"""A needle, and what follows it where a name and a password are given; the last is `.netrc`."""
+
+_USERINFO: Final = re.compile(r"(?<=://)[^\s/@:\"'<>]{0,80}:([^\s/@\"'<>]{2,200})@(?=[\w\[$<{])")
+_PUBLIC_PASSWORDS: Final = frozenset({"pass", "password", "passwd", "secret", "user", "username", "token", "port"})
+"""What stands for a password in manuals."""
+
+_CODE: Final = re.compile(
+    r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$"  # an attribute
+    r"|[A-Za-z]+(?:_[A-Za-z]+)+_?\d{0,2}$|[a-z]+(?:[A-Z][a-z]+)+\d{0,2}$|(?:[A-Z][a-z]+)+\d{0,2}$"  # a name
+    r"|[A-Za-z]+(?:-[A-Za-z]+)*-?\d{0,2}$"  # a word
+)
+_NO_SECRET: Final = re.compile(
+    r"[./~]|\w+://|[A-Za-z]:\\"  # a path or an address
+    r"|[\d.,:_+eTZ/-]+[A-Za-z%]{0,7}\.?$"  # a number, a measure, a date
+    r"|(?:sha|md|hs|rs|es|utf|aes|rsa|cl)-?\d+|base\d\d"  # an algorithm
+)
+_LETTER_AND_DIGIT: Final = re.compile(r"(?=[^A-Za-z]*[A-Za-z])(?=.*[\d!@#^~])")
+
 
 def holds_secret(text: str) -> bool:
-    """Whether a text holds something shaped like a private key, an API key, a token or a password in an env dump.
+    """Whether a text holds something shaped like a private key, an API key, a token or a password.
 
-    Placeholders and documented examples do not count. A miss is possible: this keeps stores clean, it is no vault.
+    A value counts by its own shape, or by the name in front of it if it looks random. Placeholders, code that only
+    handles secrets, and documented examples do not count. A miss is possible: this keeps stores clean, it is no vault.
 
     >>> holds_secret("export DB_PASSWORD=q8Zr2vLmT0"), holds_secret("export DB_PASSWORD=$SECRET_FROM_VAULT")
+    (True, False)
+    >>> holds_secret("see postgres://app:q8Zr2vLm@db/prod"), holds_secret("max_tokens: 4096")
     (True, False)
     """
     if any(needle in text and pattern.search(text) is not None for needle, pattern in _PATTERNS):
         return True
-    return any(_assigned(text, name) for name in _SECRET_NAMES)
+    if any(_assigned(text, name) for name in _SECRET_NAMES):
+        return True
+    if "://" in text and any(_is_password(match[1]) for match in _USERINFO.finditer(text)):
+        return True
+    if any(needle in text and any(map(_is_live, pattern.finditer(text))) for needle, pattern in _LOGINS):
+        return True
+    return any(_named(text, at) for at in _names(text))
+
+
+def _names(text: str) -> Iterator[int]:
+    """Where names that `_NAME` knows may begin."""
+    lower = text.lower()
+    if len(lower) != len(text):  # a few letters become two
+        lower = "".join(c.lower() if c.isascii() else c for c in text)
+    for needle in _NEEDLES:
+        at = lower.find(needle)
+        while at >= 0:
+            yield at
+            at = lower.find(needle, at + 1)
+
+
+def _named(text: str, at: int) -> bool:
+    """Whether a secret's name begins here, and its value follows."""
+    found = _NAMED.match(text, at)
+    if found is not None and _is_live(found):
+        return True
+    option = _OPTION.match(text, at)
+    if option is None or not _is_live(option):
+        return False
+    return _DASHES.search(text[max(0, at - _MOST_DASHES) : at]) is not None
 
 
 def _assigned(text: str, name: str) -> bool:
@@ -72,3 +181,19 @@ def _assigned(text: str, name: str) -> bool:
             return True
         at = text.find(name, end)
     return False
+
+
+def _is_password(word: str) -> bool:
+    return word.lower() not in _PUBLIC_PASSWORDS and not _PLACEHOLDER.match(word) and not word.isdigit()
+
+
+def _is_live(match: re.Match[str]) -> bool:
+    """Whether a value that has a secret's name looks like one: random, and neither code nor a stand-in for it."""
+    value = match["value"].rstrip("\\).,:!?}]")
+    sign = match.groupdict().get("sign") or ""
+    if any(c in value for c in "()[]{}\\|") or _PLACEHOLDER.match(value) or not _LETTER_AND_DIGIT.match(value):
+        return False
+    is_said = sign.strip().lower() in ("is", "was")
+    if len(value) < 6 or _NO_SECRET.match(value) or (is_said and "-" in value):
+        return False
+    return bool(match["quote"] and not is_said) or not _CODE.match(value)

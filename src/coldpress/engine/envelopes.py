@@ -24,6 +24,17 @@ OBSERVATION: Final = "OBSERVATION:"
 _TAGGED: Final = re.compile(
     r"\s*(?:OBSERVATION:\s*)?(?:<exception>[\s\S]*?</exception>\s*)?<returncode>(-?\d+)</returncode>"
 )
+RESULT_HEADER: Final = re.compile(r"\s*\[[a-z][a-z0-9_]*(?: for '[\s\S]{0,2000}?'[^\]\n]{0,200})?\] Result:")
+"""What Cline and Roo write in front of a result."""
+
+_TEXT_RESULT: Final = re.compile(
+    r"\s*(?:"
+    r"(?:OBSERVATION|Observation):"  # SWE-agent; ReAct
+    r"|EXECUTION RESULT of \[[\w.-]+\]:"  # OpenHands
+    r"|(?:<(tool_response|function_results)>[\s\S]*?</\1>\s*)+"  # Hermes; prompted tools
+    r"(?:<environment_details>[\s\S]*</environment_details>\s*)?\Z"
+    r")"
+)
 _ELEMENT: Final = re.compile(r"<(output(?:_head|_tail)?|exception)>\n?([\s\S]*?)\n?(?:</\1>|\Z)")
 _WHOLE_OUTPUT: Final = re.compile(r"<output>\n?([\s\S]*?)\n?(?:</output>\s*\Z|\Z)")
 _HEADER: Final = re.compile(
@@ -57,8 +68,11 @@ def json_object(text: str) -> Mapping[str, object] | None:
 
 
 def is_observation(text: str) -> bool:
-    """Whether a user's text is the result of an action, as harnesses without tools on the wire send it."""
-    return text.lstrip().startswith(OBSERVATION) or _TAGGED.match(text) is not None
+    """Whether a text has the shape in which harnesses without tools on the wire send the result of an action.
+
+    A user's text may have it too: `coldpress.engine.acting` says which is a result.
+    """
+    return any(shape.match(text) for shape in (_TEXT_RESULT, _TAGGED, RESULT_HEADER))
 
 
 def body(plain: str) -> str:

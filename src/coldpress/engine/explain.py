@@ -15,6 +15,7 @@ from coldpress.engine.plan import propose
 from coldpress.engine.policy import Policy, Rule, RuleMode
 from coldpress.engine.session import Session
 from coldpress.model.conversation import Conversation
+from coldpress.model.identity import EditKey
 from coldpress.model.records import Line
 
 SAMPLE_COMMANDS: Final = ("make test", "cat src/app.py", "rg TODO src", "ls -R", "git diff", "sed -i s/a/b/ x")
@@ -64,16 +65,16 @@ def outlooks(asked: str, policy: Policy) -> tuple[Outlook, ...]:
     return tuple(_outlook(asked, command, policy) for command in commands)
 
 
-def explain_request(conversation: Conversation, policy: Policy) -> tuple[Line, ...]:
+def explain_request(conversation: Conversation, policy: Policy) -> tuple[tuple[EditKey, Line], ...]:
     """Decide on every tool result of a request as if the conversation had come turn by turn, in order.
 
-    Results too short to gain have no line.
+    Gives one line a text, under the key of the text. Results too short to gain have none.
     """
-    session, lines = Session(), list[Line]()
+    session, lines = Session(), list[tuple[EditKey, Line]]()
     for so_far in _turns(conversation):
         plan = propose(so_far, session, {}, policy, "press")
         session = plan.session
-        lines.extend(plan.lines)
+        lines.extend(zip(plan.line_keys, plan.lines, strict=True))
     return tuple(lines)
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from coldpress.engine.envelopes import is_observation
-
 NOTES: Final = (
     "system-reminder",  # Claude Code, OpenCode
     "environment_details",  # Cline, Roo
@@ -45,11 +43,12 @@ def without_injected(text: str) -> str:
 
 
 def is_nobodys(text: str) -> bool:
-    """Whether a text of a user is blank, or made of notes of a harness alone, or the result of an action.
+    """Whether a text of a user is blank, or made of notes of a harness alone.
 
-    What a text is made of decides, not where it stands.
+    What a text is made of decides, not where it stands. Results that come as texts are nobody's too:
+    `coldpress.engine.acting`.
 
     >>> is_nobodys("<system-reminder>x</system-reminder>"), is_nobodys("a <system-reminder>x</system-reminder>?")
     (True, False)
     """
-    return not text.strip() or is_observation(text) or _ELEMENTS.match(text) is not None
+    return not text.strip() or _ELEMENTS.match(text) is not None

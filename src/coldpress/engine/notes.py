@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Final
 
+from coldpress.engine.credentials import holds_secret
 from coldpress.model.errors import ConfigError
 from coldpress.model.notes import Note, NoteScope, NoteSource, scope_of_lineage
 from coldpress.model.summary import Item, Section, Summary
@@ -207,11 +208,20 @@ def added(text: str, fact: str) -> str:
 def facts(summary: Summary) -> tuple[str, ...]:
     r"""List what of a summary is worth keeping for good: constraints, decisions, artifacts, each as one line.
 
+    Only items with quotes: what a model said in its own words may be wrong, and would outlive the next summary here.
+    What looks like a credential is left out.
+
     The number of the message is left out: it means nothing in another conversation, and the same fact found again in
     another message would look like a new one. A line end inside an item is written `\n`, so that nothing is lost.
     """
     sections = dict(summary.sections())
-    return tuple(dict.fromkeys(f"{word}: {_one_line(item)}" for name, word in _FACTS for item in sections[name]))
+    lasting = (
+        f"{word}: {_one_line(item)}"
+        for name, word in _FACTS
+        for item in sections[name]
+        if item.quotes and not holds_secret(item.text)
+    )
+    return tuple(dict.fromkeys(lasting))
 
 
 def _one_line(item: Item) -> str:

@@ -17,6 +17,8 @@ calls and results in a message of the wrong role."""
 
 _SERVER_CALLS: Final = ("server_tool_use", "mcp_tool_use")
 _SERVER_RESULT: Final = "_tool_result"
+_FOUND_TOOLS: Final = ("tool_search_tool_result", "tool_reference")
+"""What names tools that are offered by it alone: without it, later calls are of tools that the model does not have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +26,8 @@ class Turn:
     """One reply of the model and everything up to the next one: messages `start` to `stop`, half-open.
 
     `doubtful` is true where a call has no result, a result no call, several share an id or a later turn holds another
-    result, where a block cannot be read, or a message has a role that we do not know.
+    result, where a block cannot be read, a message has a role that we do not know, or tools were found that later turns
+    may call.
     """
 
     start: int
@@ -92,10 +95,10 @@ def _in_doubt(conversation: Conversation, start: int, stop: int) -> bool:
                 case ToolCall():
                     calls[block.id] += 1
                 case ToolResult():
-                    if block.call is None:
+                    if block.call is None or any(other.kind in _FOUND_TOOLS for other in block.others):
                         return True
                     results[block.call_id] += 1
-                case Opaque(kind) if kind in UNREADABLE:
+                case Opaque(kind) if kind in UNREADABLE or kind in _FOUND_TOOLS:
                     return True
                 case Opaque(kind) if kind in _SERVER_CALLS or kind.endswith(_SERVER_RESULT):
                     server.append(block)

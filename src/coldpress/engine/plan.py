@@ -34,7 +34,7 @@ class Plan:
         edits: every edit of this request, in the order of their spans.
         fresh: decisions made now on texts at first sight, replacements and exact ones.
         originals: `(sha256, text)` of every text that is replaced from now on.
-        lines: the ledger's lines for the decisions worth one.
+        lines: the ledger's lines for the decisions worth one, each about the text of `line_keys` at its position.
         reused: standing edits that were already decided.
         session: the state after this request, for the whole of its messages.
     """
@@ -45,6 +45,7 @@ class Plan:
     lines: tuple[Line, ...]
     reused: int
     session: Session
+    line_keys: tuple[EditKey, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +94,11 @@ def propose(
         standing: decisions made earlier on texts in the new messages.
         policy: the rules.
         operation: `drain` makes no new edits; `observe` records what `press` would do and keeps all exact.
-        batches: batches decided earlier, by the chain of a new message.
+        batches: batches decided earlier, by the chain of a message from `undecided_from` on.
     """
     if batches:
-        session = session.with_aged(_found(conversation, batches))
+        held = {batch.at for batch in session.aged}
+        session = session.with_aged(found for found in _found(conversation, batches) if found.at not in held)
     work = _Work(conversation, session, policy, operation)
     first_new = conversation.last_assistant + 1
     for place in places(conversation):
@@ -113,10 +115,21 @@ def propose(
 def _found(conversation: Conversation, batches: Mapping[bytes, Batch]) -> Iterator[AgedEdits]:
     """Find the places of the texts that batches are about, in the order in which the batches were decided."""
     at = {message.chain: index for index, message in enumerate(conversation.messages)}
-    for index in range(conversation.known, len(conversation.messages)):
+    for index in range(undecided_from(conversation), len(conversation.messages)):
         batch = batches.get(conversation.messages[index].chain)
         if batch is not None:
             yield placed_batch(conversation, at, batch, index)
+
+
+def undecided_from(conversation: Conversation) -> int:
+    """Give the first message that a batch may be kept by which the state of the known prefix does not hold.
+
+    A batch that is kept by the last reply of that prefix may be about messages behind the prefix, and is none of its
+    state then.
+    """
+    known = conversation.known
+    replies = (index for index in range(known - 1, -1, -1) if conversation.messages[index].role == "assistant")
+    return next(replies, known)
 
 
 def placed_batch(conversation: Conversation, at: Mapping[bytes, int], batch: Batch, index: int) -> AgedEdits:
@@ -126,7 +139,7 @@ def placed_batch(conversation: Conversation, at: Mapping[bytes, int], batch: Bat
         conversation: the request.
         at: index of each message by its chain.
         batch: decided on a request that this one contains.
-        index: of that request's last message.
+        index: of the message that it is kept by.
     """
     placed = (placed_edit(conversation, at, standing) for standing in batch.standings)
     rebuild = None if batch.rebuild is None else placed_rebuild(conversation, at, batch.rebuild)
@@ -168,11 +181,12 @@ class _Work:
         # A client's refusal may be about a result that is not sent any more.
         self._hidden = [seen for seen in session.seen if session.rebuild and seen.message in session.rebuild]
         # Of all batches only those decided on messages that are read now can be about texts in them.
-        late = (batch for batch in session.aged if batch.at >= conversation.known)
+        late = (batch for batch in session.aged if batch.reach >= conversation.known)
         self._aged = {edit.standing.key: edit.standing for batch in late for edit in batch.edits}
         self._fresh: list[Standing] = []
         self._originals: list[tuple[str, str]] = []
         self._lines: list[Line] = []
+        self._line_keys: list[EditKey] = []
         self._reused = len(session.edits)
         self._numbers: dict[str, dict[tuple[int, int], int]] = {}
 
@@ -193,7 +207,7 @@ class _Work:
         """Decide on a text at first sight."""
         call = place.result.call
         if call is None or not place.literal.readable:
-            self._lines.append(_doubtful(place))
+            self._tell(place, _doubtful(place))
             self.leave(place)
             return
         arguments = self._conversation.arguments(call)
@@ -222,7 +236,7 @@ class _Work:
             self._edit(place, standing)
         self._fresh.append(standing)
         if line is not None:
-            self._lines.append(line)
+            self._tell(place, line)
         self._note(place, standing, candidate.classified, arguments)
 
     def plan(self) -> Plan:
@@ -238,7 +252,12 @@ class _Work:
             tuple(self._lines),
             self._reused,
             session,
+            tuple(self._line_keys),
         )
+
+    def _tell(self, place: Place, line: Line) -> None:
+        self._lines.append(line)
+        self._line_keys.append(place.key)
 
     def _edit(self, place: Place, standing: Standing) -> None:
         literal = msgspec.json.encode(standing.replacement)

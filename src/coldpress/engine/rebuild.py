@@ -1,40 +1,30 @@
 """Put a summary in the place of a run of messages: what is sent instead, and what has to be stored and restored for it.
 
-What takes their place, in order: the prose of users and of the system that stood among them, to the letter; notes and
+What takes their place, in order: what users and the system said and attached among them, to the letter; notes and
 summary; turns that are carried over byte for byte. Cache marks are no part of it: where the client's messages carry
 one, `placed_rebuild` sets it anew on each request.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from itertools import groupby
+from operator import itemgetter
 
 import msgspec
 
 from coldpress.engine.first_sight import RecipeStep
+from coldpress.engine.json_bytes import elements, members
+from coldpress.engine.rebuild_marks import MARK_KEY, marked, marks
+from coldpress.engine.rebuild_size import literal_tokens, opaque_blocks
 from coldpress.engine.reduce import dedupe
 from coldpress.engine.refusals import answers
 from coldpress.engine.session import PlacedRebuild, Session
-from coldpress.measure.tokens import estimate
-from coldpress.model.conversation import Conversation, Span, Text, ToolCall, ToolResult
+from coldpress.model.conversation import Block, Conversation, Opaque, Span, Text, ToolResult
 from coldpress.model.edits import Rebuild, Standing
 from coldpress.model.identity import original_sha
 from coldpress.model.summary import Summary
-
-_MARK_KEY: Final = b'"cache_control"'
-_MARK_FIELD: Final = _MARK_KEY + rb"\s*:\s*(\{[^{}]*\})"
-_MARK: Final = re.compile(rb",\s*" + _MARK_FIELD + rb"|" + _MARK_FIELD + rb"\s*,")
-"""A cache mark with the comma that goes with it; text holds the word with escaped quotes."""
-
-_STRING: Final = rb'"[^"\\]*(?:\\.[^"\\]*)*"'
-_FIRST: Final = re.compile(
-    rb'\{"role":(' + _STRING + rb'),"content":(?:(' + _STRING + rb')|(\[(?:[^"\]]|' + _STRING + rb")*)\])\}", re.DOTALL
-)
-"""The first message as `_prose` writes it, with its role and its text or its blocks. A JSON decoder would refuse lone
-surrogates, which a client's words may hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +33,8 @@ class Writing:
 
     Attributes:
         start, stop: the messages that go, half-open; equal where something is only put in.
-        kept: message and block of every text among them that stays to the letter, in order.
+        kept: message and block of everything among them that users or the system said or attached, in order; it stays
+            to the letter.
         block: text of the message of notes and summary.
         carried: indices of messages that are carried over, in order.
         summary: what `block` says.
@@ -93,9 +84,9 @@ def write(conversation: Conversation, session: Session, writing: Writing) -> Wri
         writing: what is to be written; `start` is 1 or more: some message stands in front.
     """
     messages = conversation.messages
-    gone = (_unmarked(conversation, at) for at in range(writing.start, writing.stop))
+    gone = (_whole(conversation, at) for at in range(writing.start, writing.stop))
     originals = tuple((original_sha(text), text) for text in gone)
-    literal = ",".join((_prose(conversation, writing), *(_unmarked(conversation, at) for at in writing.carried)))
+    literal = ",".join((_prose(conversation, writing), *(_whole(conversation, at) for at in writing.carried)))
     texts = tuple((original_sha(text), text) for text in (writing.block, writing.index) if text)
     restores, restored = _restores(conversation, session, writing.start, writing.stop)
     rebuild = Rebuild(
@@ -106,7 +97,7 @@ def write(conversation: Conversation, session: Session, writing: Writing) -> Wri
         generation=writing.generation,
         covered=tuple(sha for sha, _ in originals),
         covered_tokens=writing.covered_tokens,
-        literal_tokens=estimate(literal),
+        literal_tokens=literal_tokens(conversation, literal, _copied(conversation, writing)),
         summariser=writing.summariser,
         block=original_sha(writing.block),
         index=original_sha(writing.index) if writing.index else "",
@@ -121,7 +112,7 @@ def index_of(conversation: Conversation, start: int, stop: int) -> str:
         conversation: as the client sent it.
         start, stop: indices of the messages, half-open.
     """
-    named = ((at + 1, original_sha(_unmarked(conversation, at))) for at in range(start, stop))
+    named = ((at + 1, original_sha(_whole(conversation, at))) for at in range(start, stop))
     return "".join(f"m{number} {sha}\n" for number, sha in named)
 
 
@@ -139,71 +130,102 @@ def placed_rebuild(conversation: Conversation, at: Mapping[bytes, int], rebuild:
     messages = conversation.messages
     span = Span(messages[anchor].span.end, messages[last].span.end)
     literal = b"," + rebuild.literal.encode()
-    if conversation.body.find(_MARK_KEY, span.start, span.end) >= 0:
-        mark = next((mark for i in range(anchor + 1, last + 1) for mark in _marks(conversation, i)), None)
+    if conversation.body.find(MARK_KEY, span.start, span.end) >= 0:
+        mark = next((mark for i in range(anchor + 1, last + 1) for mark in marks(conversation, i)), None)
         literal = b"," + marked(rebuild.literal.encode(), mark[1] or mark[2]) if mark else literal
     return PlacedRebuild(anchor + 1, last + 1, span, rebuild, literal)
 
 
-def marked(literal: bytes, mark: bytes) -> bytes:
-    """Set a cache mark on the last block of the first of some messages, which `write` wrote.
-
-    Args:
-        literal: JSON text of messages, joined by commas.
-        mark: JSON text of a `cache_control` value.
-    """
-    first = _FIRST.match(literal)
-    if first is None:  # `write` wrote it, so it matches; should it not, it is valid as it stands
-        return literal
-    role, text, blocks = first.groups()
-    ending = b',"cache_control":' + mark + b"}]"
-    content = blocks[:-1] + ending if blocks else b'[{"type":"text","text":' + text + ending
-    return b'{"role":' + role + b',"content":' + content + b"}" + literal[first.end() :]
-
-
 def _prose(conversation: Conversation, writing: Writing) -> str:
-    """Write the texts that stay to the letter, then notes and summary.
+    """Write what stays to the letter, then notes and summary.
 
-    In Messages they are blocks of one message, since the server joins messages of the same role; in Chat Completions
-    one message each, with a plain string, which every server takes.
+    In Messages, what users said and attached is in one message with the summary, since the server joins messages of the
+    same role; the system's messages stand in front of it. In Chat Completions every message stays one of its own, with
+    its role and name and its content as the client writes it: a server that takes strings alone is sent no array.
     """
-    texts = [(message, *_text(conversation, message, block)) for message, block in writing.kept]
+    ordered = groupby(_ordered(conversation, writing), key=itemgetter(0))
+    kept = [(index, [block for _, block in places]) for index, places in ordered]
     block = msgspec.json.encode(writing.block).decode()
-    if conversation.format == "anthropic":
-        literals = [literal for _, _, literal in texts] + [block]
-        blocks = ",".join(f'{{"type":"text","text":{literal}}}' for literal in literals)
-        return f'{{"role":"user","content":[{blocks}]}}'
-    written = [f'{{"role":"{role}","content":{literal}}}' for _, role, literal in texts]
-    return ",".join((*written, f'{{"role":"user","content":{block}}}'))
+    if conversation.format != "anthropic":
+        said = [_reduced(conversation, index, blocks) for index, blocks in kept]
+        return ",".join((*said, f'{{"role":"user","content":{block}}}'))
+    roles = {index: conversation.messages[index].role for index, _ in kept}
+    system = [_reduced(conversation, index, blocks) for index, blocks in kept if roles[index] == "system"]
+    users = [part for index, blocks in kept if roles[index] != "system" for part in _parts(conversation, index, blocks)]
+    content = ",".join((*users, f'{{"type":"text","text":{block}}}'))
+    return ",".join((*system, f'{{"role":"user","content":[{content}]}}'))
 
 
-def _text(conversation: Conversation, index: int, block: int) -> tuple[str, str]:
-    """Give the role and the JSON literal of a text, as the client wrote it."""
+def _reduced(conversation: Conversation, index: int, blocks: Sequence[int]) -> str:
+    """Copy a message with some of its blocks, and all that stands beside them."""
     message = conversation.messages[index]
-    text = message.blocks[block]
-    if not isinstance(text, Text):
-        raise ValueError(f"block {block} of message {index} is no text")
-    role = "system" if message.role == "system" else "user"
-    return role, conversation.body[text.literal.span.start : text.literal.span.end].decode()
+    if len(blocks) == len(message.blocks):
+        return _unmarked(conversation, index, message.span)
+    fields = members(conversation.body, message.span)
+    parts = ",".join(_parts(conversation, index, blocks))
+    written = (
+        f'"{key.decode()}":' + (f"[{parts}]" if key == b"content" else _unmarked(conversation, index, value))
+        for key, value in fields.items()
+        if key != b"cache_control"
+    )
+    return "{" + ",".join(written) + "}"
 
 
-def _unmarked(conversation: Conversation, index: int) -> str:
-    """Copy a message byte for byte, without the cache marks that the client sets: they move on and say nothing."""
-    pieces, at = [], conversation.messages[index].span.start
-    for mark in _marks(conversation, index):
-        pieces.append(conversation.body[at : mark.start()])
-        at = mark.end()
-    pieces.append(conversation.body[at : conversation.messages[index].span.end])
+def _parts(conversation: Conversation, index: int, blocks: Sequence[int]) -> Iterator[str]:
+    """Copy blocks of a message byte for byte, without cache marks, in the order in which the client wrote them."""
+    body, message = conversation.body, conversation.messages[index]
+    content = members(body, message.span)[b"content"]
+    if body[content.start : content.start + 1] == b'"':
+        yield f'{{"type":"text","text":{body[content.start : content.end].decode()}}}'
+        return
+    starts = [_start(message.blocks[block]) for block in blocks]
+    for part in elements(body, content):
+        if any(part.start <= start < part.end for start in starts):
+            yield _unmarked(conversation, index, part)
+
+
+def _copied(conversation: Conversation, writing: Writing) -> Iterator[tuple[Opaque, str]]:
+    """Give the blocks without text that are copied, with their JSON text, in the order in which they stand."""
+    for index, place in _ordered(conversation, writing):
+        block = conversation.messages[index].blocks[place]
+        if isinstance(block, Opaque) and block.span is not None:
+            yield block, _unmarked(conversation, index, block.span)
+    for index in writing.carried:
+        for block, span in opaque_blocks(conversation, index):
+            yield block, _unmarked(conversation, index, span)
+
+
+def _ordered(conversation: Conversation, writing: Writing) -> tuple[tuple[int, int], ...]:
+    """Give what is kept in the order in which it is written."""
+    if conversation.format != "anthropic":
+        return writing.kept
+    return tuple(sorted(writing.kept, key=lambda place: conversation.messages[place[0]].role != "system"))
+
+
+def _start(block: Block) -> int:
+    """Where a block that is kept stands in the body."""
+    match block:
+        case Text(literal):
+            return literal.span.start
+        case Opaque(span=Span() as span):
+            return span.start
+        case _:
+            raise ValueError(f"{type(block).__name__} is nothing that a user says or attaches")
+
+
+def _whole(conversation: Conversation, index: int) -> str:
+    return _unmarked(conversation, index, conversation.messages[index].span)
+
+
+def _unmarked(conversation: Conversation, index: int, span: Span) -> str:
+    """Copy a piece of a message byte for byte, without the cache marks that the client sets: they move on."""
+    pieces, at = [], span.start
+    for mark in marks(conversation, index):
+        if span.start <= mark.start() and mark.end() <= span.end:
+            pieces.append(conversation.body[at : mark.start()])
+            at = mark.end()
+    pieces.append(conversation.body[at : span.end])
     return b"".join(pieces).decode()
-
-
-def _marks(conversation: Conversation, index: int) -> Iterable[re.Match[bytes]]:
-    """Find the cache marks on the blocks of a message; what a call was made with is none."""
-    message = conversation.messages[index]
-    calls = [block.arguments for block in message.blocks if isinstance(block, ToolCall) and block.arguments]
-    for mark in _MARK.finditer(conversation.body, message.span.start, message.span.end):
-        if not any(call.start <= mark.start() < call.end for call in calls):
-            yield mark
 
 
 def _restores(

@@ -77,8 +77,9 @@ class PlacedRebuild:
 class AgedEdits:
     """The edits of one batch that holds in this conversation.
 
-    `at` is the index of the last message of the request it was decided on: a conversation that is cut off before
-    that message does not hold it. `rebuild` are the messages that it leaves out.
+    `at` is the index of the message it is kept by: a conversation that is cut off before that message does not hold it.
+    That is the last one of the request it was decided on, or the last reply in it where clients put something behind
+    that which the next request lacks. `rebuild` are the messages that it leaves out.
     """
 
     at: int
@@ -92,6 +93,11 @@ class AgedEdits:
         if self.rebuild is not None:
             begins.append(self.rebuild.first)
         return min(begins, default=None)
+
+    @property
+    def reach(self) -> int:
+        """Index of the last message that it depends on: its edits may lie behind the reply that it is kept by."""
+        return max(self.at, max((edit.message for edit in self.edits), default=self.at))
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +165,7 @@ class Session:
     ) -> Session:
         """Give the state after more messages: each argument says what they add, the last one what holds now."""
         begins = [edit.message for edit in first[:1]] + [result.message for result in seen[:1]]
-        if begins and any(batch.at >= min(begins) for batch in self.aged):
+        if begins and any(batch.reach >= min(begins) for batch in self.aged):
             # As after a restart: a batch was found in the new messages, and may be about texts in them.
             return Session.of(self.first + first, self.aged, self.seen + seen, self.replies + replies, head_identity)
         return Session(
@@ -190,7 +196,7 @@ class Session:
 
     def upto(self, messages: int) -> Session:
         """Give the state that belongs to the first `messages` messages."""
-        aged = tuple(batch for batch in self.aged if batch.at < messages)
+        aged = tuple(batch for batch in self.aged if batch.reach < messages)
         first, seen = _before(self.first, messages), _before(self.seen, messages)
         replies = self.replies[: bisect_left(self.replies, messages)]
         if len(aged) < len(self.aged):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import Final
 
+from coldpress.engine.acting import results_in_texts
 from coldpress.engine.catalogue import classify
 from coldpress.engine.signals import plain, signals
 from coldpress.engine.transcript import message_text
@@ -29,7 +30,8 @@ def lost_signals(conversation: Conversation, gone: range, literal: str) -> tuple
         gone: indices of the messages that are not sent any more.
         literal: JSON text of the messages that are sent instead, joined by commas.
     """
-    said = [(index, who, found) for index in gone for who, found in _said(conversation, index)]
+    results = results_in_texts(conversation, gone.start, gone.stop)
+    said = [(index, who, found) for index in gone for who, found in _said(conversation, index, results)]
     if not said:
         return ()
     shown = plain("\n".join(literal_texts(literal)))
@@ -96,10 +98,12 @@ def _strings(value: object) -> Iterator[str]:
             yield from _strings(inner)
 
 
-def _said(conversation: Conversation, index: int) -> Iterator[tuple[str, str]]:
+def _said(conversation: Conversation, index: int, results: Container[tuple[int, int]]) -> Iterator[tuple[str, str]]:
     """Give who forbids or limits what in a message."""
     message = conversation.messages[index]
-    for block in message.blocks:
+    for place, block in enumerate(message.blocks):
+        if (index, place) in results:
+            continue
         if isinstance(block, Text) and message.role in ("user", "system"):
             for found in _signals(conversation, (block.literal,)):
                 yield message.role, found

@@ -10,11 +10,12 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from coldpress.engine.acting import results_in_texts
 from coldpress.engine.client_summaries import client_summary
 from coldpress.engine.injected import is_nobodys
-from coldpress.engine.pairs import late_calls, turns
+from coldpress.engine.pairs import UNREADABLE, late_calls, turns
 from coldpress.engine.session import Session
-from coldpress.model.conversation import Conversation, Text
+from coldpress.model.conversation import Conversation, Opaque, Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,18 +81,26 @@ def evictable(conversation: Conversation, found: Zones, *, floor: int) -> tuple[
 
 
 def kept_texts(conversation: Conversation, start: int, stop: int) -> tuple[tuple[int, int], ...]:
-    """List the words of users and of the system in a range as (message, block), in order.
+    """List what users and the system said and attached in a range as (message, block), in order.
 
-    They are the task and its criteria, so they must be shown word for word where the messages around them go. Left out
-    are those that nobody said (`coldpress.engine.injected.is_nobodys`). A text that cannot be decoded is listed.
+    It is the task and its criteria, so it must be shown word for word where the messages around it go. Left out are
+    texts that nobody said (`coldpress.engine.injected.is_nobodys`), and results that came as texts, with what is
+    attached to them (`coldpress.engine.acting`). A text that cannot be decoded is listed.
     """
-    return tuple(
-        (index, place)
-        for index in range(start, stop)
-        if conversation.messages[index].role in ("user", "system")
-        for place, block in enumerate(conversation.messages[index].blocks)
-        if isinstance(block, Text) and _is_prose(conversation, block)
-    )
+    results = results_in_texts(conversation, start, stop)
+    acted = {index for index, _ in results}
+    found: list[tuple[int, int]] = []
+    for index in range(start, stop):
+        message = conversation.messages[index]
+        if message.role in ("user", "system"):
+            for place, block in enumerate(message.blocks):
+                if isinstance(block, Text):
+                    is_kept = (index, place) not in results and _is_prose(conversation, block)
+                else:
+                    is_kept = isinstance(block, Opaque) and index not in acted and _is_attached(block)
+                if is_kept:
+                    found.append((index, place))
+    return tuple(found)
 
 
 def _anchor(conversation: Conversation, replies: Sequence[int]) -> int:
@@ -115,7 +124,13 @@ def _replies(conversation: Conversation, start: int, stop: int) -> tuple[int, ..
 
 def _is_plain_text(conversation: Conversation, index: int) -> bool:
     blocks = conversation.messages[index].blocks
-    return all(isinstance(block, Text) for block in blocks) and bool(kept_texts(conversation, index, index + 1))
+    is_said = all(isinstance(block, Text) or (isinstance(block, Opaque) and _is_attached(block)) for block in blocks)
+    return is_said and bool(kept_texts(conversation, index, index + 1))
+
+
+def _is_attached(block: Opaque) -> bool:
+    """Whether a block of a user's message is a picture, a document or the like; no call or result hides in it."""
+    return block.span is not None and block.kind not in UNREADABLE
 
 
 def _is_prose(conversation: Conversation, block: Text) -> bool:

@@ -6,13 +6,17 @@ import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from coldpress.library.plain import check, copied, encode, member
 from coldpress.model.conversation import Span
-from coldpress.model.errors import MessageError
+from coldpress.model.errors import MessageError, RequestError
 from coldpress.wire.span import elements
 
 _BEHIND = b"]}"
+
+OWN_KEYS: Final = ("messages", "system", "tools", "model")
+"""Top-level values of a request that have an argument of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,30 @@ class Piece:
         assert self.raw is not None
         found: dict[str, object] = json.loads(self.raw)
         return found
+
+
+def require_request(messages: object, extra: object) -> None:
+    """Refuse what is no list of messages, and other values that would take the place of what has its own argument.
+
+    Raises:
+        MessageError: `messages` is no list; a generator could be read only once.
+        RequestError: `extra` is no mapping of names to values, or holds one of `OWN_KEYS`.
+    """
+    if isinstance(messages, str | bytes) or not isinstance(messages, Sequence):
+        raise MessageError(
+            f"messages is {_of_type(messages)}; give a list with the whole conversation, such as list(messages)"
+        )
+    if extra is None:
+        return
+    if not isinstance(extra, Mapping) or not all(isinstance(name, str) for name in extra):
+        raise RequestError(f"extra is {_of_type(extra)}; give a dict of top-level values of the request by their names")
+    taken = [name for name in OWN_KEYS if name in extra]
+    if taken:
+        raise RequestError(f"extra holds {', '.join(taken)}; give compact that as the argument of the same name")
+
+
+def _of_type(value: object) -> str:
+    return "None" if value is None else f"a value of type {type(value).__name__}"
 
 
 def write(head: Mapping[str, object], messages: Sequence[object], known: Body | None) -> Body:

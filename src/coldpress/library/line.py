@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar, cast
 
 from coldpress.drive import Inbound, Prepared
-from coldpress.library.body import Body, Piece, pieces, write
+from coldpress.library.body import Body, Piece, pieces, require_request, write
 from coldpress.library.compacted import Compacted
 from coldpress.library.formats import by_name, evidence, provider_of
 from coldpress.library.replies import read_reply
@@ -101,8 +101,9 @@ class Line:
         """Give a request to the driver.
 
         Raises:
-            MessageError, FormatError, SessionClosed: see `Session.compact`.
+            MessageError, RequestError, FormatError, SessionClosed: see `Session.compact`.
         """
+        require_request(messages, extra)
         began_at, model = time.monotonic(), model or self.model
         tools = self.tools if tools is None else tools
         format_name = self._format_of(messages, system=system, tools=tools, model=model)

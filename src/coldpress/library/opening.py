@@ -47,6 +47,8 @@ def settings_for(
         providers = tuple(replace(provider, operation=operation) for provider in settings.providers)
         settings = replace(settings, operation=operation, providers=providers)
     if window_tokens is not None:
+        if not isinstance(window_tokens, int) or isinstance(window_tokens, bool) or window_tokens < 1:
+            raise ConfigError(f"window_tokens is {window_tokens!r}; use a whole number of tokens, such as 120_000")
         settings = replace(settings, budgets=_with_window(settings, window_tokens))
     if project is not None:
         settings = replace(settings, notes=_with_project(settings, project))

@@ -131,7 +131,7 @@ class Session:
             system: the system prompt beside the messages (Anthropic), as it is sent.
             tools: the tools, as they are sent.
             extra: other top-level values of the request that change how it is cached or compacted: `thinking`,
-                `tool_choice`, `context_management`, `metadata`.
+                `tool_choice`, `cache_control`, `context_management`, `metadata`.
             model: where this request goes to another model.
 
         Returns:
@@ -139,6 +139,7 @@ class Session:
 
         Raises:
             MessageError: a message is none, or holds what no request can carry; the message says which and where.
+            RequestError: `extra` is no mapping, or holds what has an argument of its own.
             FormatError: it cannot be told which format the messages have.
             SessionClosed: the session was closed before.
         """

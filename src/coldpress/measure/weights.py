@@ -48,6 +48,11 @@ def weigh(conversation: Conversation, index: int, counter: Counter) -> Weight:
     return Weight(counter.family.message_tokens + inside + sum(map(scales.block, message.blocks)), texts)
 
 
+def weigh_opaque(conversation: Conversation, block: Opaque, counter: Counter) -> int:
+    """Weigh a block that is no text, 0 or more, as `weigh` does."""
+    return _Scales(conversation, counter).opaque(block)
+
+
 @dataclass(frozen=True, slots=True)
 class _Scales:
     conversation: Conversation
@@ -62,9 +67,9 @@ class _Scales:
             case ToolCall():
                 return family.call_tokens + self.counter.count(block.name) + self._arguments(block)
             case ToolResult():
-                return family.result_tokens + sum(map(self._opaque, block.others))
+                return family.result_tokens + sum(map(self.opaque, block.others))
             case Opaque():
-                return self._opaque(block)
+                return self.opaque(block)
             case _:
                 assert_never(block)
 
@@ -83,7 +88,7 @@ class _Scales:
             text = self._raw(call.arguments).decode("utf-8", "replace")
         return self.counter.count(_without_escapes(text))
 
-    def _opaque(self, block: Opaque) -> int:
+    def opaque(self, block: Opaque) -> int:
         if block.kind in _IMAGES:
             return self.counter.family.image_tokens
         if block.span is None:

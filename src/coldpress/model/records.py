@@ -128,6 +128,7 @@ PressureReason = Literal[
     "no_gain",  # what could be done frees too little to break the cache for, or makes the prompt larger
     "nothing_to_take",  # everything stands in the keep zones or is exact
     "binding_model",  # reasoning that is bound to the text before it stands behind everything that could go
+    "no_time",  # there was no time to work it out; what is worked out all the same is used on a later request
     "no_raw_log",  # the raw log is required and is not kept
     "client_compacts",  # the client itself has its history summarised: the request goes with what stands, and no more
     "drain",  # no new edits while draining
@@ -256,7 +257,8 @@ class Money:
         bill_usd: what the reported usage costs; `None` where usage or a rate is unknown (`unpriced` says which).
         gross_usd: what the removed tokens would have cost, each at the price of the tokens around it.
         rewrite_usd: what was written again only because an edit changed the prefix, above its price as a read.
-        summariser_usd: what we paid for summaries.
+        summariser_usd: what we paid for summaries of which the receipt tells, taken or not; where `unpriced` has
+            `summariser` that is not known, and nothing is here.
         prices: source and date of the prices.
         unpriced: what is missing, in a stable order.
     """
@@ -271,7 +273,7 @@ class Money:
     @property
     def net_usd(self) -> float | None:
         """What our edits saved on this request: gross, less rewrite, less summariser; `None` where unknown."""
-        if self.gross_usd is None or self.rewrite_usd is None:
+        if self.gross_usd is None or self.rewrite_usd is None or "summariser" in self.unpriced:
             return None
         return self.gross_usd - self.rewrite_usd - self.summariser_usd
 

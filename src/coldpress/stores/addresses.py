@@ -43,8 +43,12 @@ def span(digits: str) -> tuple[bytes, bytes]:
     return bytes.fromhex(digits.ljust(FULL_DIGITS, "0")), bytes.fromhex(digits.ljust(FULL_DIGITS, "f"))
 
 
-def choose(digits: str, stored: Iterable[str], expired: Sequence[Tombstone]) -> str:
-    """Pick the stored SHA-256 among those that fit.
+IN_FILE = "that this is the store the gateway writes to"
+IN_MEMORY = "that this is the session that made it smaller: what is kept in memory ends with it"
+
+
+def choose(digits: str, stored: Iterable[str], expired: Sequence[Tombstone], *, also_check: str) -> str:
+    """Pick the stored SHA-256 among those that fit; `also_check` says what to look at where none does.
 
     Raises:
         UnknownOriginal, AmbiguousOriginal, ExpiredOriginal: as their names say.
@@ -58,9 +62,7 @@ def choose(digits: str, stored: Iterable[str], expired: Sequence[Tombstone]) -> 
         return live[0]
     if gone:
         raise ExpiredOriginal(_epitaph(gone[0]))
-    raise UnknownOriginal(
-        f"no original {digits} is stored here; check the digits, and that this is the store the gateway writes to"
-    )
+    raise UnknownOriginal(f"no original {digits} is stored here; check the digits, and {also_check}")
 
 
 def _epitaph(stone: Tombstone) -> str:

@@ -124,6 +124,10 @@ class Trace:
     transformations_seen: bool = False
 
 
+Named = Literal["request", "lineage"]
+"""What in the ledger has a name of its own: a request its id, a conversation its lineage."""
+
+
 class Store(Protocol):
     """Blocking and safe to use from any thread. Every method may raise `StoreError`."""
 
@@ -219,6 +223,10 @@ class Store(Protocol):
 
     def receipt(self, request_id: str) -> LedgerEntry | None:
         """Read one request's entry."""
+        ...
+
+    def names_like(self, of: Named, beginning: str, *, limit: int) -> tuple[str, ...]:
+        """Name the requests or conversations in the ledger that begin like this, in the order of their names."""
         ...
 
     def compactions(self, *, lineage: str | None, limit: int) -> list[LedgerEntry]:

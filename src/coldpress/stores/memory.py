@@ -13,7 +13,7 @@ from coldpress.model.errors import StoreError
 from coldpress.model.identity import EditKey
 from coldpress.model.notes import Note, NoteScope
 from coldpress.model.records import Outcome, Receipt
-from coldpress.stores.addresses import Tombstone, choose, normal
+from coldpress.stores.addresses import IN_MEMORY, Tombstone, choose, normal
 from coldpress.stores.base import (
     DAY_SECONDS,
     DEFAULT_BOUNDS,
@@ -21,6 +21,7 @@ from coldpress.stores.base import (
     Direction,
     LedgerEntry,
     LineageSummary,
+    Named,
     RawEvent,
     Trace,
 )
@@ -198,7 +199,7 @@ class MemoryStore:
             self._require_open()
             stored = [name for name in self._originals if name.startswith(digits)]
             expired = [stone for name, stone in self._tombstones.items() if name.startswith(digits)]
-            name = choose(digits, stored, expired)
+            name = choose(digits, stored, expired, also_check=IN_MEMORY)
             packed = self._originals[name].packed
             self._use(name, self._clock())
         return decoded(name, packed)
@@ -214,6 +215,12 @@ class MemoryStore:
         with self._lock:
             self._require_open()
             return self._ledger.entry(request_id)
+
+    def names_like(self, of: Named, beginning: str, *, limit: int) -> tuple[str, ...]:
+        """See `Store.names_like`."""
+        with self._lock:
+            self._require_open()
+            return self._ledger.names_like(of, beginning, limit=limit)
 
     def compactions(self, *, lineage: str | None, limit: int) -> list[LedgerEntry]:
         """See `Store.compactions`."""

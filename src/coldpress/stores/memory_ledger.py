@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import msgspec
 
 from coldpress.model.records import Outcome, Receipt
-from coldpress.stores.base import DAY_SECONDS, MOST_LENGTHS, Bounds, LedgerEntry, LineageSummary, Trace
+from coldpress.stores.base import DAY_SECONDS, MOST_LENGTHS, Bounds, LedgerEntry, LineageSummary, Named, Trace
 from coldpress.stores.sums import amount
 from coldpress.stores.tally import FIGURES, Tally, answered, nano_usd_of, outcome_sums, receipt_sums, totals_of
 from coldpress.stores.totals import Amount, Stored, Totals
@@ -101,6 +101,11 @@ class MemoryLedger:
         ]
         fitting.sort(key=lambda receipt: -receipt.received_at)
         return [self._with_outcome(receipt) for receipt in fitting[: max(0, limit)]]
+
+    def names_like(self, of: Named, beginning: str, *, limit: int) -> tuple[str, ...]:
+        """Names that begin like this, in their order."""
+        names = self._receipts if of == "request" else self._lineages
+        return tuple(sorted(name for name in names if name.startswith(beginning))[: max(0, limit)])
 
     def compactions(self, *, lineage: str | None, limit: int) -> list[LedgerEntry]:
         """Entries of requests whose prompt came up to the trigger, newest first."""

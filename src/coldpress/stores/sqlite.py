@@ -24,8 +24,18 @@ from coldpress.model.errors import StoreError
 from coldpress.model.identity import EditKey
 from coldpress.model.notes import Note, NoteScope
 from coldpress.model.records import Outcome, Receipt
-from coldpress.stores.addresses import choose, normal, span
-from coldpress.stores.base import DEFAULT_BOUNDS, MIB, Bounds, Direction, LedgerEntry, LineageSummary, RawEvent, Trace
+from coldpress.stores.addresses import IN_FILE, choose, normal, span
+from coldpress.stores.base import (
+    DEFAULT_BOUNDS,
+    MIB,
+    Bounds,
+    Direction,
+    LedgerEntry,
+    LineageSummary,
+    Named,
+    RawEvent,
+    Trace,
+)
 from coldpress.stores.batches import originals_of
 from coldpress.stores.headers import without_secrets
 from coldpress.stores.queued import Queued
@@ -223,7 +233,7 @@ class SqliteStore:
         queued = self._queued.originals(digits)
         with self._reading() as connection:
             stored, expired = reads.matches(connection, *span(digits))
-            name = choose(digits, [*stored, *queued], expired)
+            name = choose(digits, [*stored, *queued], expired, also_check=IN_FILE)
             if name in queued:
                 return queued[name]
             text, used = reads.original(connection, name)
@@ -241,6 +251,11 @@ class SqliteStore:
         """See `Store.receipt`."""
         with self._reading() as connection:
             return ledger.entry(connection, request_id)
+
+    def names_like(self, of: Named, beginning: str, *, limit: int) -> tuple[str, ...]:
+        """See `Store.names_like`."""
+        with self._reading() as connection:
+            return ledger.names_like(connection, of, beginning, limit=limit)
 
     def compactions(self, *, lineage: str | None, limit: int) -> list[LedgerEntry]:
         """See `Store.compactions`."""

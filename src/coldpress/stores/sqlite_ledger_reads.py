@@ -11,7 +11,7 @@ import msgspec
 from coldpress.model.errors import StoreError
 from coldpress.model.records import Belief, Cut, Finding, Line, Miss, Money, Outcome, Pressure, Receipt
 from coldpress.model.usage import Usage
-from coldpress.stores.base import MOST_LENGTHS, LedgerEntry, LineageSummary, Trace
+from coldpress.stores.base import MOST_LENGTHS, LedgerEntry, LineageSummary, Named, Trace
 from coldpress.stores.sqlite_reads import stored
 from coldpress.stores.sums import amount
 from coldpress.stores.tally import BUCKETS, totals_of
@@ -59,6 +59,18 @@ def entries(
         f"{_ENTRY}{where} ORDER BY r.received_at DESC, r.id DESC LIMIT ?", (*values, max(0, limit))
     )
     return [_entry(row) for row in rows]
+
+
+def names_like(connection: sqlite3.Connection, of: Named, beginning: str, *, limit: int) -> tuple[str, ...]:
+    """Names that begin like this, in their order."""
+    column, table = ("request_id", "receipts") if of == "request" else ("lineage", "lineages")
+    # The upper end keeps the search within the index; the exact comparison is that of the beginning itself.
+    rows = connection.execute(
+        f"SELECT {column} FROM {table} WHERE {column} >= ?1 AND {column} <= ?1 || char(1114111)"
+        f" AND substr({column}, 1, length(?1)) = ?1 ORDER BY {column} LIMIT ?2",
+        (beginning, max(0, limit)),
+    )
+    return tuple(str(name) for (name,) in rows)
 
 
 def compactions(connection: sqlite3.Connection, *, lineage: str | None, limit: int) -> list[LedgerEntry]:

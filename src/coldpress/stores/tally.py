@@ -106,7 +106,7 @@ def outcome_sums(outcome: Outcome) -> dict[str, int]:
     for name, amount in zip(FIGURES, nano_usd_of(outcome), strict=True):
         if amount is not None:
             sums |= {f"{name}.nano_usd": amount, f"{name}.replies": 1}
-        elif good:
+        elif good or (name == "summariser" and outcome.money is not None and name in outcome.money.unpriced):
             sums[f"{name}.unpriced"] = 1
     if outcome.findings:
         sums |= finding_sums(outcome.findings)
@@ -148,13 +148,13 @@ def nano_usd_of(outcome: Outcome) -> tuple[int | None, ...]:
     money = outcome.money if outcome.money is not None else _NO_MONEY
     # A request that failed cost no summary, unless one was paid for: it is not among those that might have.
     counts = outcome.money is not None and (answered(outcome) or money.summariser_usd > 0)
-    spent = money.summariser_usd if counts else None
+    spent = money.summariser_usd if counts and "summariser" not in money.unpriced else None
     amounts = (money.bill_usd, money.gross_usd, money.rewrite_usd, spent)
     for name, amount in zip(FIGURES, amounts, strict=False):
         if amount is not None and not abs(amount) < MOST_USD:  # also where it is not a number
             raise StoreError(f"outcome of {outcome.request_id}: {name} is {amount} USD, which no request can cost")
     bill, gross, rewrite, summariser = (None if amount is None else round(amount * NANO) for amount in amounts)
-    if gross is None or rewrite is None:
+    if gross is None or rewrite is None or "summariser" in money.unpriced:
         return bill, gross, rewrite, summariser, None
     return bill, gross, rewrite, summariser, gross - rewrite - (summariser or 0)
 

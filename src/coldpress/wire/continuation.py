@@ -16,6 +16,12 @@ from coldpress.wire.span import Misread, mask_lone_surrogates, splice
 _MOST_MARKS: Final = 4
 _LIMIT_KEYS: Final = ("max_completion_tokens", "max_tokens")
 
+FEWEST_OUTPUT_TOKENS: Final = 1_024
+"""Under a lower limit of the agent's no summary comes to its end."""
+
+_FREE_CHOICES: Final = (None, "auto", "none")
+_FREE_FORMS: Final = (None, "text")
+
 
 @dataclass(frozen=True, slots=True)
 class Continuation:
@@ -54,7 +60,9 @@ def asked_to_summarise(conversation: Conversation, *, stop: int, request: str) -
         request: what is asked; not empty.
 
     Raises:
-        ValueError: the cut would part a call from its result, or `stop` is no number of messages of this request.
+        ValueError: the cut would part a call from its result, `stop` is no number of messages of this request, or the
+            request forces its answer into a form in which no summary can be: a tool must be called, a schema followed,
+            it ends at a stop sequence or after a few tokens, or there are several answers.
         Misread: the request cannot be read, or names no model.
 
     A model that leaves old reasoning out of a prompt once a user speaks again (Claude before Opus 4.5, by default)
@@ -71,6 +79,9 @@ def asked_to_summarise(conversation: Conversation, *, stop: int, request: str) -
     model = source.string(fields.get("model"))
     if not model:
         raise Misread("the request names no model")
+    hindrance = _hindrance(source, fields)
+    if hindrance:
+        raise ValueError(f"the request {hindrance}, so no summary can be its answer; ask with a request of its own")
     changes = [_ask(conversation, stop, request)]
     for key, literal in (("stream", b"false"), ("stream_options", b"null")):
         if key in fields and source.raw(fields[key]) != literal:
@@ -114,6 +125,31 @@ def _ask(conversation: Conversation, stop: int, request: str) -> _Change:
     message = msgspec.json.encode({"role": "user", "content": content})
     messages = conversation.messages
     return _Change(Span(messages[stop - 1].span.end, messages[-1].span.end), b"," + message)
+
+
+def _hindrance(source: Source, fields: dict[str, Span]) -> str:
+    """Say what of a request keeps a summary from being its answer; empty where nothing does."""
+
+    def given(key: str) -> object:
+        return source.value(fields[key]) if key in fields else None
+
+    if any(_kind(given(key)) not in _FREE_CHOICES for key in ("tool_choice", "function_call")):
+        return "has a tool_choice that forces a call"
+    config = given("output_config")
+    form = config.get("format") if isinstance(config, dict) else None
+    if any(_kind(value) not in _FREE_FORMS for value in (given("response_format"), given("output_format"), form)):
+        return "sets the form of the answer"
+    if given("n") not in (None, 1):
+        return "asks for several answers"
+    if given("stop") or given("stop_sequences"):
+        return "has stop sequences"
+    limit = _limit(source, fields)
+    return f"allows {limit} tokens of output" if limit is not None and limit < FEWEST_OUTPUT_TOKENS else ""
+
+
+def _kind(value: object) -> object:
+    """What a choice says: its word, or the `type` of an object; one without a type is named by what it is."""
+    return value.get("type", "object") if isinstance(value, dict) else value
 
 
 def _limit(source: Source, fields: dict[str, Span]) -> int | None:

@@ -77,10 +77,26 @@ _REFUSES: Final = _any(
     r"range of input length should be",  # Alibaba
     r"input is too long for requested model",  # Bedrock
     r"n_keep \(\d+\) >= n_ctx|when context the overflows|is greater than the context length",  # LM Studio
-    r"inputs. (?:tokens \+ .max_new_tokens. must be <=|must have less than)",  # Text Generation Inference, Together
+    r"`?inputs. (?:tokens \+ .max_new_tokens. must be <=|must have less than)",  # Text Generation Inference, Together
 )
 
 _IS_ELSE: Final = _any(r"tokens? per (?:min|hour|day)", r"\brate.?limit", r"\bTP[MD]\b", r"\bquota\b")
+
+MOST_BEFORE: Final = 200
+"""Characters in front of the words that refuse: names of servers and errors, and the beginning of the sentence."""
+
+_WRAPPED: Final = re.compile(r"[\w. :-]{1,120}? - \{.{0,200}?[\"']message[\"']: ?[\"']", re.DOTALL)
+"""What SDKs and proxies put before the message that they were told, where that is no JSON any more."""
+
+_OF_ELSE: Final = _any(
+    r"^\W*(?:body|messages|input|tools|system)(?:\.\w|\[|\W+(?:value error|field)\b)",  # a field that is wrong
+    r"\b(?:should be|must be|expected|got|received|invalid (?:value|input|type))\b",
+    r"^\W*(?:tool|function|schema|metadata|image|file|title|name|description)s?\b(?! (?:call|result|use)s?\b)",
+)
+"""How a complaint about something else than the whole prompt begins."""
+
+_QUOTES: Final = (re.compile(r"\""), re.compile(r"`"), re.compile(r"(?<!\w)'|'(?!\w)"))
+"""Each kind of quotes; an apostrophe inside a word is none."""
 
 _WINDOW: Final = _each(
     r"tokens > # maximum",
@@ -199,7 +215,19 @@ def _refusal(said: _Said) -> bool:
     """Whether it says that the prompt is too long for the model's window."""
     if any(_IS_ELSE.search(words) for words in (said.text, *said.codes)):
         return False
-    return not said.codes.isdisjoint(_CODES) or _REFUSES.search(said.text) is not None
+    return not said.codes.isdisjoint(_CODES) or _says_so(said.text)
+
+
+def _says_so(text: str) -> bool:
+    """Whether the server itself says it: near the start, of the prompt, and not as somebody's words that it quotes."""
+    wrapped = _WRAPPED.match(text)
+    found = _REFUSES.search(text, wrapped.end() if wrapped is not None else 0)
+    if found is None:
+        return False
+    before = text[wrapped.end() if wrapped is not None else 0 : found.start()]
+    if len(before) > MOST_BEFORE or _OF_ELSE.search(before):
+        return False
+    return all(len(quotes.findall(before)) % 2 == 0 for quotes in _QUOTES)
 
 
 def _sound(said: _Said) -> Overflow | None:

@@ -26,7 +26,7 @@ def test_the_block() -> None:
         " names the message it was taken from.]\n"
         "\nConstraints: what must and must not be done\n- never touch prod [m3]\n- cap $4,300 [m8]\n"
         "\nState of the plan\n- 2 more, left out here\n"
-        "\nCommands that fail, with their error lines\n- make test\nerror: x [m12]"
+        "\nCommands that fail, with their error lines\n- make test\n  error: x [m12]"
     )
 
 

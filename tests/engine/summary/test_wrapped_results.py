@@ -86,7 +86,8 @@ def test_names_prohibitions_and_failures_in_a_result_that_comes_as_a_users_text(
 
 def test_an_action_in_a_text_changes_files_and_its_result_is_no_word_of_the_users() -> None:
     acted = assistant("```\nsed -i s/a/b/ src/books.py\n```")
-    listed = [user("go"), acted, user(elements("Never do this.\n")), assistant("Shall I go on?"), user(elements("x"))]
+    asked = assistant("Shall I go on?\n\n```\nls\n```")
+    listed = [user("go"), acted, user(elements("Never do this.\n")), asked, user(elements("x"))]
     found = conversation(messages(*listed))
     made = build(found, 1, 4, task_stop=1).summary
     assert [item.text for item in made.artifacts] == ["src/books.py: changed by bash once"]

@@ -32,6 +32,11 @@ class Candidate(NamedTuple):
     weight: int = 0
 
 
+def chars_of(candidates: Iterable[Candidate]) -> int:
+    """Give the characters of text that candidates hold, quotations aside: they are pieces of it."""
+    return sum(len(candidate.item.text) for candidate in candidates)
+
+
 @dataclass(frozen=True, slots=True)
 class Bounded:
     """A summary within its bounds.
@@ -66,7 +71,7 @@ def fitted(candidates: Sequence[Candidate], *, most_items: int = MOST_ITEMS, mos
     for at in order:
         section, item, _ = candidates[at]
         size = len(item.text.encode()) + _ITEM_BYTES
-        if counts[section] < most_items and size <= room and not holds_secret(item.text):
+        if item.text and counts[section] < most_items and size <= room and not holds_secret(item.text):
             taken.append(at)
             counts[section] += 1
             room -= size

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import posixpath
 import re
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ from typing import Final
 
 from coldpress.engine import exactness_data, shellkinds_data
 from coldpress.engine.command_lines import line_of
+from coldpress.engine.memo import Memo, unremembered
 from coldpress.engine.shellwords import split
 from coldpress.engine.summary.events import Event, Ran
 
@@ -43,6 +45,7 @@ _TELLS_MOST: Final = re.compile(r"\w*(?:Error|Exception)\b|error\b|ERROR|FAILED|
 _EMPTY_WORDS: Final = re.compile(r"Traceback \(most recent|[ \t]+at |=+ |stack traceback|goroutine ")
 
 
+_ROOTS: Final = ("", ".")
 _NAMES_A_PATH: Final = re.compile(r"[/.:]")
 _MIN_LINE_CHARS: Final = 8
 """A shorter line (`FAIL`) says nothing that the command's being here does not."""
@@ -71,8 +74,47 @@ class Command:
 
 def _lies_in(path: str, folder: str) -> bool:
     """Whether a file or a folder lies in a folder, as Go (`./...`), pytest (`a.py::test`) and others name them."""
-    path, folder = (name.removeprefix("./").removesuffix("...").rstrip("/") for name in (path, folder))
-    return folder in ("", ".") or path == folder or path.startswith((f"{folder}/", f"{folder}::"))
+    path, folder = _bare(path), _bare(folder)
+    return folder in _ROOTS or path == folder or path.startswith((f"{folder}/", f"{folder}::"))
+
+
+def _bare(name: str) -> str:
+    return name.removeprefix("./").removesuffix("...").rstrip("/")
+
+
+class Passed:
+    """Commands that passed, looked up by what they cover: as many as there are of them, it takes no longer."""
+
+    def __init__(self) -> None:
+        self._known: set[Command] = set()
+        self._on_all: set[str] = set()
+        self._in: dict[tuple[str, str], set[int]] = {}
+        self._lengths: dict[str, set[int]] = {}
+
+    def note(self, command: Command) -> None:
+        """Take note of a run that passed."""
+        if command in self._known:
+            return
+        self._known.add(command)
+        if not command.operands:
+            self._on_all.add(command.program)
+        for folder in map(_bare, command.operands):
+            self._in.setdefault((command.program, folder), set()).add(len(self._known))
+            self._lengths.setdefault(command.program, set()).add(len(folder))
+
+    def covers(self, command: Command) -> bool:
+        """Whether one of them `Command.covers` this one."""
+        if command.program in self._on_all:
+            return True
+        each = [self._covering(command.program, operand) for operand in command.operands]
+        return bool(each) and bool(set[int].intersection(*sorted(each, key=len)))
+
+    def _covering(self, program: str, operand: str) -> set[int]:
+        """Name the commands in one of whose folders something lies."""
+        path, lengths = _bare(operand), self._lengths.get(program, set())
+        ends = (n for n in lengths if n <= len(path) and (n == len(path) or path.startswith(("/", "::"), n)))
+        folders = (*_ROOTS, *(path[:end] for end in ends))
+        return set().union(*(self._in.get((program, folder), ()) for folder in folders))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +132,7 @@ class Failure:
     went_on: bool
 
 
-def standing_failures(happened: Sequence[Event]) -> tuple[Failure, ...]:
+def standing_failures(happened: Sequence[Event], *, memo: Memo = unremembered) -> tuple[Failure, ...]:
     """Find calls of any tool whose latest run failed and was not made good, in order.
 
     A later passing run makes good what it covers (`pytest` covers `pytest tests/a.py`); a failed edit is made good
@@ -98,17 +140,20 @@ def standing_failures(happened: Sequence[Event]) -> tuple[Failure, ...]:
     """
     runs = [event for event in happened if isinstance(event, Ran)]
     found: list[Failure] = []
-    later: list[tuple[Command, bool]] = []
+    passed, failed = Passed(), set[Command]()
     for place in range(len(runs) - 1, -1, -1):
         run = runs[place]
-        command = read(run)
-        if run.failed and not any(
-            (passed and known.covers(command)) or (not passed and known == command) for known, passed in later
-        ):
+        command = memo(run.place, "command", functools.partial(read, run), size=_chars)
+        if not run.failed:
+            passed.note(command)
+        elif command not in failed and not passed.covers(command):
+            failed.add(command)
             found.append(Failure(run, run.classified.command is not None and command.checks, place < len(runs) - 1))
-        if (command, not run.failed) not in later:
-            later.append((command, not run.failed))
     return tuple(reversed(found))
+
+
+def _chars(command: Command) -> int:
+    return len(command.program) + sum(map(len, command.operands))
 
 
 def read(run: Ran) -> Command:

@@ -41,11 +41,16 @@ def completed(
         task_stop: messages before it state the task.
         most_bytes: UTF-8 bytes of all items together.
     """
-    own = [Candidate(section, item, _FIRST) for section, items in summary.sections() for item in items]
+    own = candidates_of(summary)
     said = "\n".join(candidate.item.text for candidate in own)
     ruled = candidates(conversation, start, stop, task_stop=task_stop)
     unsaid = (one for one in ruled if one.weight >= _WORTH and any(words not in said for words in _exact(one)))
     return fitted((*own, *unsaid), most_bytes=most_bytes)
+
+
+def candidates_of(summary: Summary) -> list[Candidate]:
+    """Give a model's own items, as those that go before all others."""
+    return [Candidate(section, item, _FIRST) for section, items in summary.sections() for item in items]
 
 
 def _exact(candidate: Candidate) -> tuple[str, ...]:

@@ -8,7 +8,9 @@ from typing import Final, NamedTuple
 
 from coldpress.engine.catalogue_data import Kind
 from coldpress.engine.changes import changed
-from coldpress.engine.summary.bound import Candidate
+from coldpress.engine.credentials import holds_secret
+from coldpress.engine.memo import Memo, unremembered
+from coldpress.engine.summary.bound import Candidate, chars_of
 from coldpress.engine.summary.commands import first_line, is_coloured
 from coldpress.engine.summary.events import Event, Ran
 from coldpress.engine.summary.identifiers import labelled, load_bearing, telling
@@ -51,6 +53,9 @@ _PAIR: Final = re.compile(
 )
 """A name and its value in a JSON answer."""
 
+_OPAQUE_KEY: Final = re.compile(r"key\"\s*:\s*\"(?=[^\"]*\d)(?=[^\"]*[A-Za-z])[^\"\s:/]{16,}\"", re.IGNORECASE)
+"""A key that is long and random opens something; the key of a ticket is short."""
+
 _MAX_PAIRS: Final = 6
 _REPORTS: Final[frozenset[Kind]] = frozenset({"mcp", "unknown", "subagent", "memory"})
 _CHANGES: Final = re.compile(
@@ -65,19 +70,19 @@ class _Change(NamedTuple):
     tool: str
 
 
-def made(happened: Sequence[Event]) -> Iterator[Candidate]:
+def made(happened: Sequence[Event], *, memo: Memo = unremembered) -> Iterator[Candidate]:
     """Give an item for each file that was changed, at its last change, and for each id that a call gave back."""
     runs = [event for event in happened if isinstance(event, Ran)]
-    yield from _files([run for run in runs if not run.failed])
+    yield from _files([run for run in runs if not run.failed], memo)
     for run in runs:
         # A command line that fails may have made something before it did; another call that fails made nothing.
         if not run.failed or run.classified.command is not None:
-            yield from _ids(run)
+            yield from _ids_in(run, memo)
 
 
-def _files(runs: Sequence[Ran]) -> Iterator[Candidate]:
+def _files(runs: Sequence[Ran], memo: Memo) -> Iterator[Candidate]:
     of_path: dict[str, list[_Change]] = {}
-    for change in (change for run in runs for change in _changes(run)):
+    for change in (change for run in runs for change in _changed_by(run, memo)):
         of_path.setdefault(change.path, []).append(change)
     for path, mine in sorted(of_path.items(), key=lambda entry: entry[1][-1].number):
         tools = " and ".join(sorted({change.tool for change in mine}))
@@ -85,6 +90,10 @@ def _files(runs: Sequence[Ran]) -> Iterator[Candidate]:
         times = "once" if len(mine) == 1 else f"{count} times"
         weight = 5 if len(mine) > 1 else 4
         yield Candidate("artifacts", Item(f"{path}: changed by {tools} {times}", mine[-1].number, (path,)), weight)
+
+
+def _changed_by(run: Ran, memo: Memo) -> tuple[_Change, ...]:
+    return memo(run.place, "changes", lambda: tuple(_changes(run)), size=lambda found: sum(len(c.path) for c in found))
 
 
 def _changes(run: Ran) -> Iterator[_Change]:
@@ -95,6 +104,10 @@ def _changes(run: Ran) -> Iterator[_Change]:
             yield _Change(path, run.number, run.tool)
         elif run.call_number and path in run.arguments_text:
             yield _Change(path, run.call_number, run.tool)
+
+
+def _ids_in(run: Ran, memo: Memo) -> tuple[Candidate, ...]:
+    return memo(run.place, "ids", lambda: tuple(_ids(run)), size=chars_of)
 
 
 def _ids(run: Ran) -> Iterator[Candidate]:
@@ -134,11 +147,18 @@ def _telling(run: Ran, *, reports: bool) -> Iterator[tuple[str, int]]:
             yield line, 6 if load_bearing(line) else 3
     if is_long:
         return
-    pairs = tuple(dict.fromkeys(match[0] for match in _PAIR.finditer(text))) if reports else ()
-    for piece in (pairs or [line for line in lines if reports and load_bearing(line)])[:_MAX_PAIRS]:
+    found = (match[0] for match in _PAIR.finditer(text)) if reports else ()
+    pairs = tuple(dict.fromkeys(pair for pair in found if not _opens(pair)))
+    for piece in (pairs or [line for line in lines if reports and load_bearing(line) and not _opens(line)])[
+        :_MAX_PAIRS
+    ]:
         yield piece, 3
     if not reports:
         yield from _looked_up(run, lines)
+
+
+def _opens(piece: str) -> bool:
+    return holds_secret(piece) or _OPAQUE_KEY.search(piece) is not None
 
 
 def _looked_up(run: Ran, lines: Sequence[str]) -> Iterator[tuple[str, int]]:

@@ -37,6 +37,8 @@ commands and error lines character for character.
 
 Rules:
 - An item with a quote or a name that does not stand in its message, character for character, is thrown away whole.
+- So is an item of "constraints", "decisions", "artifacts", "ruled_out" or "failures" with neither: quote the words \
+that say it. One line per item, but for error lines. No passwords, keys or tokens.
 - Carry over every prohibition and every limit in the words in which it was said.
 - Carry over every approach that was ruled out, and why, so that it is not tried again.
 - Keep words of doubt such as "probably", "approximately", "not verified". Make nothing more certain than it was said.

@@ -19,6 +19,10 @@ TITLES: Final[dict[Section, str]] = {
     "questions": "Open questions",
 }
 
+_INDENT: Final = "  "
+_QUOTED: Final = "  > "
+"""In front of an error line that begins like a marker of ours."""
+
 
 def render(
     summary: Summary,
@@ -45,9 +49,17 @@ def render(
         more = missing.get(section, 0)
         if items or more:
             lines += ["", TITLES[section]]
-            lines += [f"- {item.text} [m{item.message}]" for item in items]
+            lines += [f"- {_indented(item.text)} [m{item.message}]" for item in items]
             lines += _more(more, among=len(items))
     return "\n".join(lines)
+
+
+def _indented(text: str) -> str:
+    """Set the further lines of an item apart, so that none passes for a line of ours or for another speaker."""
+    if "\n" not in text and "\r" not in text:
+        return text
+    first, *others = text.splitlines()
+    return "\n".join((first, *(f"{_QUOTED if line.lstrip().startswith(MARK) else _INDENT}{line}" for line in others)))
 
 
 def _opening(first: int, last: int, generation: int, recall: str | None) -> str:

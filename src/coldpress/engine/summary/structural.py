@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from coldpress.engine import signals
+from coldpress.engine.acting import results_in_texts
 from coldpress.engine.catalogue import Kind
+from coldpress.engine.credentials import holds_secret
 from coldpress.engine.documents import gives_orders, is_document, sets_rules
 from coldpress.engine.injected import is_nobodys, without_injected
+from coldpress.engine.memo import Memo, unremembered
 from coldpress.engine.summary import prose
-from coldpress.engine.summary.bound import MOST_BYTES, MOST_ITEMS, Bounded, Candidate, fitted
+from coldpress.engine.summary.bound import MOST_BYTES, MOST_ITEMS, Bounded, Candidate, chars_of, fitted
 from coldpress.engine.summary.commands import Failure, error_lines, first_line, standing_failures
-from coldpress.engine.summary.events import ACTING_TOOL, Event, Ran, Said, events
+from coldpress.engine.summary.events import ACTING_TOOL, Event, Ran, Said, events, within
+from coldpress.engine.summary.heard import Heard, Known
 from coldpress.engine.summary.identifiers import labelled, load_bearing, telling
 from coldpress.engine.summary.made import made
 from coldpress.engine.summary.plans import plan
@@ -56,6 +61,14 @@ _WORTH: Final = re.compile(
 )
 """Without one of these a sentence binds nobody: cheaper to look for than what really counts."""
 
+_WORTHY: Final = (
+    *("never", "must", "n't", "n\\u0027t", "not ", "only", "always", "most", "limit", "cap", "budget", "than"),
+    *("ensure",),
+    *("sure", "deadline", "quota", "required", "dont", "stop", "matter", "mandatory", "forbidden", "prohibited"),
+    *("circumstances", "without", "at least", "maximum", "read-only"),
+)
+"""What `_WORTH` finds in plain ASCII, in a tenth of the time."""
+
 
 def build(
     conversation: Conversation,
@@ -65,6 +78,8 @@ def build(
     task_stop: int,
     most_items: int = MOST_ITEMS,
     most_bytes: int = MOST_BYTES,
+    happened: Sequence[Event] | None = None,
+    memo: Memo = unremembered,
 ) -> Bounded:
     """Summarise messages `start` to `stop` - 1 (indices from 0) without a model.
 
@@ -78,22 +93,33 @@ def build(
         task_stop: messages before it state the task; they stay in the conversation, so little of them is repeated.
         most_items: of one section.
         most_bytes: UTF-8 bytes of all items together.
+        happened: `coldpress.engine.summary.events.events` of the whole conversation, where they are there already.
+        memo: remembers what is found in a message.
     """
-    found = candidates(conversation, start, stop, task_stop=task_stop)
+    found = candidates(conversation, start, stop, task_stop=task_stop, happened=happened, memo=memo)
     return fitted(found, most_items=most_items, most_bytes=most_bytes)
 
 
-def candidates(conversation: Conversation, start: int, stop: int, *, task_stop: int) -> tuple[Candidate, ...]:
+def candidates(
+    conversation: Conversation,
+    start: int,
+    stop: int,
+    *,
+    task_stop: int,
+    happened: Sequence[Event] | None = None,
+    memo: Memo = unremembered,
+) -> tuple[Candidate, ...]:
     """Give everything that `build` chooses from, with its weight; the arguments are those of `build`."""
-    happened = tuple(events(conversation, start, stop))
-    given_back = tuple(made(happened))
+    inside = events(conversation, start, stop, memo=memo) if happened is None else within(happened, start, stop)
+    happened = tuple(inside)
+    given_back = tuple(made(happened, memo=memo))
     return (
         *_goal(conversation, task_stop),
-        *_said(happened, known="\n".join(candidate.item.text for candidate in given_back)),
-        *_told(happened),
+        *_said(happened, Known("\n".join(candidate.item.text for candidate in given_back)), memo),
+        *_told(happened, memo),
         *plan(happened),
         *given_back,
-        *_failed(standing_failures(happened)),
+        *_failed(standing_failures(happened, memo=memo), memo),
         *_questions(conversation, happened, stop),
     )
 
@@ -113,14 +139,13 @@ def _goal(conversation: Conversation, task_stop: int) -> Iterator[Candidate]:
         yield Candidate("goal", item, 4)
 
 
-def _said(happened: Sequence[Event], *, known: str) -> Iterator[Candidate]:
+def _said(happened: Sequence[Event], known: Known, memo: Memo) -> Iterator[Candidate]:
     """Take constraints, decisions and names from what users and the assistant said; `known` are names told already."""
     for event in happened:
         if isinstance(event, Said):
-            found = tuple(prose.sentences(event.text))
             binding = 0
-            for place, sentence in enumerate(found):
-                for candidate in _sentence(event, sentence, known, at_an_end=place in (0, len(found) - 1)):
+            for heard in _heard_in(event, memo):
+                for candidate in heard.beside(known):
                     binding += candidate.section == "constraints"
                     # Thinking aloud is full of "must": its later sentences go last, so that they crowd out nothing.
                     crowds = (
@@ -129,9 +154,20 @@ def _said(happened: Sequence[Event], *, known: str) -> Iterator[Candidate]:
                     yield candidate._replace(weight=1) if crowds else candidate
 
 
-def _sentence(event: Said, sentence: str, known: str, *, at_an_end: bool) -> Iterator[Candidate]:
-    if sentence.rstrip(_EMPHASIS).endswith(("?", ":")):
-        return
+def _heard_in(event: Said, memo: Memo) -> tuple[Heard, ...]:
+    def hear() -> tuple[Heard, ...]:
+        found = tuple(prose.sentences(event.text))
+        ends = (0, len(found) - 1)
+        heard = (_heard(event, sentence, at_an_end=place in ends) for place, sentence in enumerate(found))
+        return tuple(one for one in heard if any(one))
+
+    return memo(event.place, "heard", hear, size=lambda heard: sum(one.chars for one in heard))
+
+
+def _heard(event: Said, sentence: str, *, at_an_end: bool) -> Heard:
+    """Say what a sentence is good for."""
+    if sentence.rstrip(_EMPHASIS).endswith(("?", ":")) or holds_secret(sentence):
+        return Heard()
     binding = _binding(sentence)
     if binding is not None:
         match, weight = binding
@@ -139,26 +175,34 @@ def _sentence(event: Said, sentence: str, known: str, *, at_an_end: bool) -> Ite
             # What a user says is kept to the letter elsewhere: here it only goes first of what is left.
             weight = 0 if len(event.text) > MAX_TYPED_CHARS else weight - 1
         label = f"{event.role}: "
-        if weight:
-            yield from _candidate("constraints", sentence, event.number, weight, needle=match, label=label)
-        return
+        return Heard(
+            (*_candidate("constraints", sentence, event.number, weight, needle=match, label=label),) * bool(weight)
+        )
     if event.role != "assistant" or prose.NARRATES.match(sentence):
-        return
+        return Heard()
     is_heading = len(sentence) < _MIN_UNENDED_CHARS and sentence.rstrip(_EMPHASIS)[-1:].isalnum()
     reason = prose.DECIDES.search(sentence)
     if reason is not None and not is_heading:
-        yield from _candidate("decisions", sentence, event.number, 4 if at_an_end else 3, needle=reason)
-    elif any(name not in known for name in load_bearing(sentence)):
-        # What names one thing among many comes before what measures or prices something.
-        weight = 6 if any(name not in known for name in telling(sentence)) else 5
-        yield from _candidate("artifacts", sentence, event.number, weight)
-    elif at_an_end and not is_heading and len(sentence) > 40:
-        yield from _candidate("decisions", sentence, event.number, 1)
+        weight = 4 if at_an_end else 3
+        return Heard((*_candidate("decisions", sentence, event.number, weight, needle=reason),))
+    names = load_bearing(sentence)
+    named = tuple(_candidate("artifacts", sentence, event.number, 5)) if names else ()
+    closes = at_an_end and not is_heading and len(sentence) > 40
+    closing = tuple(_candidate("decisions", sentence, event.number, 1)) if closes else ()
+    return Heard((), names, telling(sentence) if names else (), named, closing)
+
+
+def _is_worth(text: str) -> bool:
+    """Whether a text may bind anybody."""
+    if not text.isascii():
+        return _WORTH.search(text) is not None
+    plain = text.lower()
+    return any(word in plain for word in _WORTHY)
 
 
 def _binding(sentence: str) -> tuple[re.Match[str], int] | None:
     """Find what makes a sentence a constraint, with its weight; an amount makes it weigh more."""
-    if not _WORTH.search(sentence):
+    if not _is_worth(sentence):
         return None
     for pattern, weight in ((signals.FORBIDS, _FORBIDDING), (signals.LIMITS, 5), (signals.REQUIRES, 4)):
         match = pattern.search(sentence)
@@ -167,23 +211,29 @@ def _binding(sentence: str) -> tuple[re.Match[str], int] | None:
     return None
 
 
-def _told(happened: Sequence[Event]) -> Iterator[Candidate]:
+def _told(happened: Sequence[Event], memo: Memo) -> Iterator[Candidate]:
     """Take prohibitions and limits from results that speak in prose: documents, reports, answers of tools."""
     for event in happened:
         if isinstance(event, Ran) and not event.failed and _speaks(event):
-            text = event.text[:MAX_SCANNED_CHARS]
-            lines = text.split("\n") if _NUMBERED.match(text) or event.classified.kind == "shell" else None
-            rules = 0
-            for sentence in _prose_of(text, lines, is_rules=gives_orders(event.classified)):
-                found = _from_result(event, sentence, rules=rules)
-                rules += found is not None and found.weight < _LIGHTEST_BINDING
-                if found is not None:
-                    yield found
+            yield from memo(event.place, "told", functools.partial(_told_by, event), size=chars_of)
+
+
+def _told_by(run: Ran) -> tuple[Candidate, ...]:
+    text = run.text[:MAX_SCANNED_CHARS]
+    lines = text.split("\n") if _NUMBERED.match(text) or run.classified.kind == "shell" else None
+    told: list[Candidate] = []
+    rules = 0
+    for sentence in _prose_of(text, lines, is_rules=gives_orders(run.classified)):
+        found = _from_result(run, sentence, rules=rules)
+        rules += found is not None and found.weight < _LIGHTEST_BINDING
+        if found is not None:
+            told.append(found)
+    return tuple(told)
 
 
 def _from_result(run: Ran, sentence: str, *, rules: int) -> Candidate | None:
     """Make a candidate of a sentence; so many `rules` of its document without a word that binds were taken already."""
-    if _CODE_LIKE.search(sentence):
+    if _CODE_LIKE.search(sentence) or holds_secret(sentence):
         return None
     match: re.Match[str] | None
     binding, label = _binding(sentence), f"result of {run.tool}: "
@@ -205,8 +255,10 @@ def _prose_of(text: str, lines: Sequence[str] | None, *, is_rules: bool) -> Iter
     if lines is None:
         yield from prose.sentences(text)
         return
+    if not is_rules and not _is_worth(text):
+        return
     for line in lines:
-        if is_rules or _WORTH.search(line):
+        if is_rules or _is_worth(line):
             yield from prose.sentences(_NUMBERED.sub("", line))
 
 
@@ -216,11 +268,12 @@ def _speaks(run: Ran) -> bool:
     return run.classified.kind in _SPEAKS
 
 
-def _failed(failures: Iterable[Failure]) -> Iterator[Candidate]:
+def _failed(failures: Iterable[Failure], memo: Memo) -> Iterator[Candidate]:
     """Tell of a failing check as a failure, of another failed call that was left behind as ruled out."""
     for failure in failures:
         run = failure.run
-        call, lines = first_line(run), error_lines(run)
+        call = first_line(run)
+        lines = memo(run.place, "errors", functools.partial(error_lines, run), size=_chars)
         if not lines or not (call or (run.tool == ACTING_TOOL and not run.shown_call)):
             continue
         section: Section = "failures" if failure.checks or not failure.went_on else "ruled_out"
@@ -230,23 +283,29 @@ def _failed(failures: Iterable[Failure]) -> Iterator[Candidate]:
         yield Candidate(section, item, 6 if section == "failures" else 1 if run.classified.kind in _LOOKS else 3)
 
 
+def _chars(lines: Sequence[str]) -> int:
+    return sum(map(len, lines))
+
+
 def _questions(conversation: Conversation, happened: Sequence[Event], stop: int) -> Iterator[Candidate]:
     """Give the questions that end the assistant's last text, where no user has spoken since."""
     said = [event for event in happened if isinstance(event, Said)]
     if not said or said[-1].role != "assistant" or _user_speaks(conversation, stop):
         return
     for sentence in prose.sentences(said[-1].text):
-        if sentence.endswith("?"):
+        if sentence.endswith("?") and not holds_secret(sentence):
             yield from _candidate("questions", sentence, said[-1].number, 4)
 
 
 def _user_speaks(conversation: Conversation, start: int) -> bool:
+    results = results_in_texts(conversation, start, len(conversation.messages))
     return any(
-        message.role == "user"
-        and any(
-            isinstance(block, Text) and _is_said(literal_text(conversation, block.literal)) for block in message.blocks
-        )
-        for message in conversation.messages[start:]
+        isinstance(block, Text)
+        and (index, place) not in results
+        and _is_said(literal_text(conversation, block.literal))
+        for index, message in enumerate(conversation.messages[start:], start)
+        if message.role == "user"
+        for place, block in enumerate(message.blocks)
     )
 
 

@@ -1,0 +1,55 @@
+"""Warn of settings that hold and yet do nothing, or not what was meant, by what is known of models and prices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from coldpress.cli.check_budget import ModelBudget
+from coldpress.config.settings import Settings
+from coldpress.measure.prices import Unpriced, cost_usd, prices_for
+from coldpress.measure.windows import window_tokens
+from coldpress.model.usage import Usage
+
+
+def budget_warnings(budgets: Sequence[ModelBudget]) -> tuple[str, ...]:
+    """Say of which models the settings name a larger window than the price data do."""
+    told = []
+    for found in budgets:
+        nominal = window_tokens(found.model, provider=found.provider)
+        if found.budget is None or nominal is None or found.budget.window_tokens <= nominal:
+            continue
+        at = "budget" if found.source == "settings" else f"budgets[{found.rule}]"
+        what_then = (
+            "the provider refuses prompts before anything is done about their length"
+            if found.budget.trigger_tokens >= nominal
+            else "less than was meant is left above the trigger"
+        )
+        told.append(
+            f"{at}.window_tokens is {found.budget.window_tokens}, and {found.model} has a window of {nominal} tokens "
+            f"by the price data: {what_then}; say what holds for it in a row of [[budgets]]"
+        )
+    return tuple(told)
+
+
+def summariser_warnings(settings: Settings, *, now: float) -> tuple[str, ...]:
+    """Say why the model that should write summaries would never be asked; `now` is in seconds since 1970."""
+    told = settings.summariser
+    if told.kind == "structural" or told.prefix == "conversation":
+        return ()  # with `conversation` the agent's own model is asked
+    at = datetime.fromtimestamp(now, UTC)
+    prices = prices_for(told.model, provider=None, at=at, overrides=told.prices, table=told.price_table)
+    # A prompt of one token: there is no cheaper question, since all output is counted as used.
+    least = cost_usd(Usage(fresh=1, output=told.max_output_tokens), prices)
+    if isinstance(least, Unpriced):
+        return (
+            f"the price of summariser.model {told.model} is not known, so it is never asked and rules write every "
+            f'summary; give it in [summariser.pricing."{told.model}"]',
+        )
+    if least > told.max_usd_per_call:
+        return (
+            f"summariser.max_usd_per_call is {told.max_usd_per_call:g}, and the output of one summary may cost "
+            f"{least:.6f} USD already ({told.max_output_tokens} tokens, summariser.max_output_tokens), so no model is "
+            "ever asked",
+        )
+    return ()
