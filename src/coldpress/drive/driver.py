@@ -240,10 +240,16 @@ class Driver:
         held = {conversation.messages[batch.at].chain for batch in before.aged}
         looked_for = conversation.messages[undecided_from(conversation) :]
         chains = [message.chain for message in looked_for if message.chain not in held]
-        standing, batches = self._settler.known(keys, chains)
-        plan = propose(conversation, before, standing, self._settings.policy, planned.operation, batches=batches)
-        pending = tuple(key for key, found in standing.items() if found.replacement is not None)
-        return Planned(reading, planned.operation, planned.notes, planned.held, plan, pending, tuple(batches))
+        known = self._settler.known(keys, chains, last=conversation.messages[-1].chain)
+        batches = known.batches
+        plan = propose(conversation, before, known.standing, self._settings.policy, planned.operation, batches=batches)
+        return replace(
+            planned,
+            plan=plan,
+            pending=tuple(key for key, found in known.standing.items() if found.replacement is not None),
+            pending_batches=tuple(batches),
+            sent_elsewhere=known.sent_elsewhere,
+        )
 
     async def _consider(self, inbound: Inbound, planned: Planned) -> tuple[Planned, Considered | None]:
         """Weigh the aged results, where there may be any.
@@ -267,7 +273,13 @@ class Driver:
                 inbound, planned.conversation, plan.session, held=held, exact_tokens=planned.exact_tokens
             )
         return await self._weighing.weigh(
-            inbound, planned.conversation, plan.session, held=held, operation=planned.operation, run=self._run
+            inbound,
+            planned.conversation,
+            plan.session,
+            held=held,
+            operation=planned.operation,
+            sent_elsewhere=planned.sent_elsewhere,
+            run=self._run,
         )
 
     async def _settle(self, inbound: Inbound, planned: Planned, considered: Considered | None) -> Prepared:

@@ -28,6 +28,7 @@ class Planned:
         held: what the provider is believed to hold, `None` where nobody asked.
         plan: what stands and what is decided at first sight; `None` where nothing may be.
         pending, pending_batches: earlier decisions that the store may still be writing, texts and batches.
+        sent_elsewhere: another process has sent this very request, and decided on no batch then.
         exact_tokens: of a client's own compaction that would be too long as it came; `None` for every other request.
     """
 
@@ -38,6 +39,7 @@ class Planned:
     plan: Plan | None = None
     pending: tuple[EditKey, ...] = ()
     pending_batches: tuple[bytes, ...] = ()
+    sent_elsewhere: bool = False
     exact_tokens: int | None = None
 
     @property
@@ -58,6 +60,7 @@ def decided_on(planned: Planned, considered: Considered | None, tails: Tails) ->
         pending=planned.pending,
         pending_batches=planned.pending_batches,
         known_edits=len(before.first) if before is not None else 0,
+        sent_elsewhere=planned.sent_elsewhere,
     )
     if considered is None or not considered.applied:
         return decided

@@ -10,12 +10,13 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
+from coldpress.drive.memory import MOST_SENT, Recent
 from coldpress.engine.plan import Plan, placed_batch
 from coldpress.engine.session import AgedEdits, Session
 from coldpress.model.conversation import Conversation
 from coldpress.model.edits import Batch, Edit, Standing
 from coldpress.model.errors import StoreError
-from coldpress.model.identity import EditKey
+from coldpress.model.identity import EditKey, request_key
 from coldpress.model.records import Receipt
 from coldpress.stores.base import Store
 
@@ -23,6 +24,21 @@ log = logging.getLogger(__name__)
 
 MOST_EXACT = 100_000
 """Texts, and batches, that are remembered as sent exact against what the store may hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the store tells of a request.
+
+    Attributes:
+        standing: decisions on its texts.
+        batches: decisions on what a model has seen, by the message they are kept by.
+        sent_elsewhere: another process has sent this very request, and decided on no batch then.
+    """
+
+    standing: dict[EditKey, Standing]
+    batches: dict[bytes, Batch]
+    sent_elsewhere: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +53,7 @@ class Decided:
         originals: `(sha256, text)` of what the batch replaces.
         pending: earlier decisions that the store may still be writing, texts and batches.
         known_edits: how many edits earlier requests of this process have sent already.
+        sent_elsewhere: see `Known`.
     """
 
     conversation: Conversation
@@ -48,6 +65,7 @@ class Decided:
     pending: tuple[EditKey, ...] = ()
     pending_batches: tuple[bytes, ...] = ()
     known_edits: int = 0
+    sent_elsewhere: bool = False
 
     @property
     def made(self) -> list[EditKey]:
@@ -75,17 +93,25 @@ class Settler:
         self._store = store
         self._require_log = require_log
         self._sent_exact: dict[EditKey | bytes, None] = {}
+        self._sent: Recent[EditKey, None] = Recent(MOST_SENT)  # requests that this process has put down as sent
 
-    def known(
-        self, keys: Sequence[EditKey], chains: Sequence[bytes]
-    ) -> tuple[dict[EditKey, Standing], dict[bytes, Batch]]:
-        """Look up what was decided earlier, less what went out exact all the same."""
-        standing = self._store.standing(keys)
+    def known(self, keys: Sequence[EditKey], chains: Sequence[bytes], *, last: bytes) -> Known:
+        """Look up what was decided earlier, less what went out exact all the same.
+
+        Args:
+            keys: of texts.
+            chains: of messages that a batch may be kept by.
+            last: chain of the request's last message.
+        """
+        request = request_key(last)
+        standing = self._store.standing((*keys, request))
+        # This process remembers for itself what it sent, and of that also what the provider did not take.
+        sent_elsewhere = standing.pop(request, None) is not None and request not in self._sent
         batches = self._store.batches(chains)
         if self._sent_exact:
             standing |= {key: Standing(key, None) for key in standing if key in self._sent_exact}
             batches = {after: batch for after, batch in batches.items() if after not in self._sent_exact}
-        return standing, batches
+        return Known(standing, batches, sent_elsewhere)
 
     def sent_exact(self, after: bytes) -> bool:
         """Whether a batch decided at this message went out exact: then none holds there, now or later."""
@@ -100,7 +126,8 @@ class Settler:
         plan, made = decided.plan, decided.made
         originals = (*plan.originals, *decided.originals)
         require_log = self._require_log and decided.batch is not None and _takes_away(decided.batch)
-        stored = self._store.put(originals, plan.fresh, receipt, decided.batch, require_log=require_log)
+        decisions = (*plan.fresh, *self._sending(decided))
+        stored = self._store.put(originals, decisions, receipt, decided.batch, require_log=require_log)
         try:
             if made or decided.batch:
                 await _done(stored)
@@ -114,6 +141,18 @@ class Settler:
             self._hold_exact(decided)  # whoever gave up waiting sends the client's own bytes
             raise
         return Settled(self._as_stored(decided))
+
+    def _sending(self, decided: Decided) -> tuple[Standing, ...]:
+        """Put down that a request goes out without a batch of its own, so that no other process decides on one later.
+
+        What follows the request goes by what was sent, and a batch that is found at its message would change that.
+        Nobody waits for this: where it is lost, the request may be decided on again.
+        """
+        request = request_key(decided.conversation.messages[-1].chain)
+        if decided.batch is not None or decided.sent_elsewhere or request in self._sent:
+            return ()
+        self._sent.note(request, None)
+        return (Standing(request, None),)
 
     def _as_stored(self, decided: Decided) -> Session:
         """Give way to decisions that another process stored first: the first one holds."""

@@ -76,6 +76,7 @@ class Weighing:
         *,
         held: Held,
         operation: Operation,
+        sent_elsewhere: bool,
         run: Run,
     ) -> Considered | None:
         """Decide on a request; `None` where there is nothing to decide on.
@@ -86,11 +87,12 @@ class Weighing:
             session: the state after it, with everything decided at first sight.
             held: what the provider is believed to hold.
             operation: only `press` makes edits.
+            sent_elsewhere: another process has sent this very request, and decided on no batch then.
             run: does work here or beside the event loop.
         """
         self._accounts.refresh_forecast(inbound.harness, self._workers)  # it must be there before it is needed
         refused = self._refused(inbound, conversation)
-        if self._is_decided(conversation, session, refused):
+        if self._is_decided(conversation, session, refused, sent_elsewhere=sent_elsewhere):
             return None
         asked = self._question(inbound, conversation, session, held, operation)
         if refused is not None:
@@ -166,7 +168,9 @@ class Weighing:
                 asked = replace(asked, learned_tokens=told.window_tokens)
         return replace(asked, refused=refused)
 
-    def _is_decided(self, conversation: Conversation, session: Session, refused: Refused | None) -> bool:
+    def _is_decided(
+        self, conversation: Conversation, session: Session, refused: Refused | None, *, sent_elsewhere: bool
+    ) -> bool:
         """Whether this very request was decided on before: the first decision on it holds, whatever came of it.
 
         A request that was too long without a batch is decided on again: the provider has nothing of it.
@@ -179,5 +183,5 @@ class Weighing:
         if refused is not None and not stands:
             return self._settler.sent_exact(conversation.messages[last].chain)
         # Sent before without a batch, it may have gone on since, and all that follows it goes by what was sent.
-        again = conversation.known == len(conversation.messages) or self._insight.was_sent(conversation)
-        return stands or again or self._settler.sent_exact(conversation.messages[last].chain)
+        sent_here = conversation.known == len(conversation.messages) or self._insight.was_sent(conversation)
+        return stands or sent_here or sent_elsewhere or self._settler.sent_exact(conversation.messages[last].chain)

@@ -19,17 +19,22 @@ _LINEAGES_KEPT: Final = 4096
 
 @dataclass(frozen=True, slots=True)
 class EditKey:
-    """The name of one text literal of one tool result in one conversation.
+    """The name of one text literal of one tool result in one conversation; or of a request, see `request_key`.
 
     Attributes:
         chain: `Message.chain` of the message that holds it, 32 bytes.
-        block: index of the block in the message.
+        block: index of the block in the message; -1 for a request.
         part: index of the text in the result's content array.
     """
 
     chain: bytes
     block: int
     part: int
+
+
+def request_key(chain: bytes) -> EditKey:
+    """Name the request that ends with the message of this chain, as if it were a text: no text has this name."""
+    return EditKey(chain, -1, 0)
 
 
 def chain_seed(format_name: str) -> bytes:
