@@ -476,3 +476,23 @@ def test_real_sessions_are_cut_legally_at_every_request(shared: Path) -> None:
         for trajectory in read_file(file).trajectories:
             cuts += sum(check_cut(body, "anthropic", 6) is not None for body in requests(trajectory))
     assert cuts > 50
+
+
+def test_a_call_that_goes_is_carried_where_a_second_result_of_it_stays() -> None:
+    plain: list[Json] = [{"role": "assistant", "content": "."}, {"role": "user", "content": "."}]
+    call = {"id": "c", "type": "function", "function": {"name": "Read", "arguments": "{}"}}
+    result = {"role": "tool", "tool_call_id": "c", "content": "x"}
+    messages: list[Json] = [
+        {"role": "user", "content": "the task"},
+        *plain,
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        result,
+        *plain,
+        plain[0],
+        result,
+        plain[1],
+        *plain * 4,
+    ]
+    gone = range_of(messages, "openai_chat", 4)
+    assert gone == (1, 7)
+    assert in_doubt(messages, "openai_chat", gone) == [3, 4]

@@ -53,7 +53,7 @@ def turns(conversation: Conversation, replies: Sequence[int], start: int, stop: 
     """
     begins = [index for index in replies if start <= index < stop]
     ends = [*begins[1:], stop]
-    late = late_calls(conversation, start, stop)
+    late = late_calls(conversation, start, len(conversation.messages))  # one that stays may mean a call that goes
     return tuple(
         Turn(begin, end, _in_doubt(conversation, begin, end) or not late.isdisjoint(range(begin, end)))
         for begin, end in zip(begins, ends, strict=True)
