@@ -29,6 +29,7 @@ class Package:
 CLAUDE_CODE = Package("claude-code", "npm", ("@anthropic-ai/claude-code@2.1.197",))
 OPENCODE = Package("opencode", "npm", ("opencode-ai@1.18.33",))
 PI = Package("pi", "npm", ("@mariozechner/pi-coding-agent@0.73.1",))
+OMP = Package("omp", "npm", ("@oh-my-pi/pi-coding-agent@18.2.3", "bun@1.4.5"))
 MINI = Package("mini-swe-agent", "pip", ("mini-swe-agent==2.4.6",))
 SDKS = Package("sdks", "pip", ("anthropic==2.14.0", "openai==3.57.0"))
 
@@ -156,13 +157,42 @@ def _pi_anthropic(site: Site) -> Launch:
 
 
 def _pi_chat(site: Site) -> Launch:
-    model = {
-        "id": CHAT_MODEL, "name": CHAT_MODEL, "reasoning": False, "input": ["text"],
+    models = [chat_model(CHAT_MODEL)]
+    settings = {"baseUrl": f"{site.url}/v1", "api": "openai-completions", "apiKey": KEY, "models": models}
+    return _pi(site, "scripted", settings, CHAT_MODEL)
+
+
+def omp(site: Site, settings: Mapping[str, object], model: str, environment: Mapping[str, str]) -> Launch:
+    """Start OMP with one provider of these settings; `model` is the provider's name, a slash and the model's."""
+    name = model.partition("/")[0]
+    # YAML by its name; every JSON document is one.
+    site.write_home(".omp/agent/models.yml", {"providers": {name: settings}})
+    # npm's `bun` is a stub until a postinstall script has run; the platform package holds the program.
+    found = sorted(site.package.glob("node_modules/@oven/bun-*/bin/bun"))
+    plain = [path for path in found if "baseline" not in str(path) and "musl" not in str(path)]
+    program = (plain or found or [site.package / "node_modules/.bin/bun"])[0]
+    script = site.package / "node_modules/@oh-my-pi/pi-coding-agent/dist/cli.js"
+    options = ("-p", "--model", model, "--auto-approve", "--no-lsp", "--no-title")
+    return Launch((str(program), str(script), *options, site.task), environment)
+
+
+def chat_model(name: str) -> Mapping[str, object]:
+    """Describe a model without reasoning as pi and OMP want it."""
+    return {
+        "id": name, "name": name, "reasoning": False, "input": ["text"],
         "contextWindow": 200_000, "maxTokens": 8_000,
         "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0},
     }  # fmt: skip
-    settings = {"baseUrl": f"{site.url}/v1", "api": "openai-completions", "apiKey": KEY, "models": [model]}
-    return _pi(site, "scripted", settings, CHAT_MODEL)
+
+
+def _omp_anthropic(site: Site) -> Launch:
+    return omp(site, {"baseUrl": site.url}, f"anthropic/{ANTHROPIC_MODEL}", {"ANTHROPIC_API_KEY": KEY})
+
+
+def _omp_chat(site: Site) -> Launch:
+    models = [chat_model(CHAT_MODEL)]
+    settings = {"baseUrl": f"{site.url}/v1", "api": "openai-completions", "apiKey": KEY, "models": models}
+    return omp(site, settings, f"scripted/{CHAT_MODEL}", {})
 
 
 def _mini(site: Site, model: str, environment: Mapping[str, str]) -> Launch:
@@ -213,6 +243,8 @@ CLIENTS: tuple[Client, ...] = (
     Client("opencode-chat", "openai_chat", OPENCODE, _opencode_chat),
     Client("pi", "anthropic", PI, _pi_anthropic),
     Client("pi-chat", "openai_chat", PI, _pi_chat),
+    Client("omp", "anthropic", OMP, _omp_anthropic),
+    Client("omp-chat", "openai_chat", OMP, _omp_chat),
     # It cuts results of 10,000 characters itself, and ends a task with a command.
     Client("mini-swe-agent", "anthropic", MINI, _mini_anthropic, streams=False, log_lines=130, finish=FINISH_COMMAND),
     Client("mini-swe-agent-chat", "openai_chat", MINI, _mini_chat, streams=False, log_lines=130, finish=FINISH_COMMAND),

@@ -44,9 +44,20 @@ def gateway(folder: Path, settings: str) -> Iterator[str]:
         TrialFailed: it did not start.
     """
     (folder / "coldpress.toml").write_text(settings, encoding="utf-8")
+    with served(folder) as address:
+        yield address
+
+
+@contextmanager
+def served(folder: Path, *options: str) -> Iterator[str]:
+    """Serve coldpress in a folder, with options of its command line, and give the address it prints.
+
+    Raises:
+        TrialFailed: it did not start.
+    """
     with (folder / "gateway.log").open("wb") as log:
         process = subprocess.Popen(
-            (*COLDPRESS, "serve"), cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log
+            (*COLDPRESS, "serve", *options), cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log
         )
         try:
             yield _address(process, folder / "gateway.log")
@@ -96,14 +107,17 @@ def _end_group(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def ledger(folder: Path) -> list[Mapping[str, object]]:
-    """List the requests that coldpress wrote down, newest first.
+def ledger(folder: Path, *options: str) -> list[Mapping[str, object]]:
+    """List the requests that coldpress wrote down, newest first; `options` are of the command line.
 
     Raises:
         TrialFailed: the ledger could not be read.
     """
     done = subprocess.run(
-        (*COLDPRESS, "ledger", "list", "--limit", "10000", "--json"), cwd=folder, capture_output=True, check=False
+        (*COLDPRESS, "ledger", "list", "--limit", "10000", "--json", *options),
+        cwd=folder,
+        capture_output=True,
+        check=False,
     )
     if done.returncode != 0:
         raise TrialFailed(f"coldpress ledger ended with {done.returncode}: {done.stderr.decode()[-800:]}")

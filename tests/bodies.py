@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import lru_cache
 
 from coldpress.model.conversation import Conversation, TextLiteral
 from coldpress.wire.prefix import Reader
@@ -12,6 +13,7 @@ from coldpress.wire.registry import FormatName
 _MARK = re.compile(rb',\s*"cache_control":\s*\{"type":\s*"ephemeral"(?:,\s*"ttl":\s*"1h")?\}')
 
 
+@lru_cache(maxsize=32)  # a test looks at the same two or three bodies again and again
 def conversation(body: bytes, name: FormatName = "anthropic") -> Conversation:
     """Read a body with a reader of its own, which knows nothing of earlier requests."""
     return Reader[None](seed=1).read(body, name, None).conversation

@@ -18,10 +18,12 @@ from coldpress.wire.registry import FormatName
 
 
 def settings(operation: Operation = "press", policy: Policy = DEFAULT_POLICY, **changes: object) -> Settings:
-    """The built-in settings with a policy and a mode of operation."""
+    """The built-in settings with a policy and a mode of operation, and with time enough on a busy machine."""
     found = load(None, environ={"HOME": "/nonexistent"}, secrets="optional")
+    patient = replace(found.limits, prepare_seconds=30.0)
     providers = tuple(replace(p, operation=operation) for p in found.providers)
-    return replace(found, operation=operation, policy=policy, providers=providers, **changes)  # type: ignore[arg-type]
+    made = replace(found, operation=operation, policy=policy, providers=providers, limits=patient)
+    return replace(made, **changes)  # type: ignore[arg-type]
 
 
 @dataclass

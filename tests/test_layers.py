@@ -14,12 +14,16 @@ LAYERS: list[set[str]] = [
     {"model"},
     {"measure", "wire", "stores"},
     {"engine"},
-    {"config", "drive"},
+    {"config", "plugins", "drive"},
     {"gateway", "lab", "testing", "library"},
     {"demo"},
     {"cli"},
 ]
-KNOWS_A_NEIGHBOUR = {("drive", "config")}  # the driver is made from settings
+KNOWS_A_NEIGHBOUR = {
+    ("drive", "config"),  # the driver is made from settings
+    ("plugins", "config"),  # so are plugins, and the keys of their own are checked as ours are
+    ("drive", "plugins"),  # the driver asks them
+}
 
 IMPURE = {
     "asyncio", "concurrent", "http", "io", "logging", "multiprocessing", "os", "pathlib",
@@ -98,7 +102,8 @@ def test_broad_excepts_stand_in_one_place() -> None:
         for node in ast.walk(ast.parse(path.read_text()))
         if _catches_everything(node) or _exits_from_everything(node)
     ]
-    assert [place.split(":")[0] for place in found] == ["drive/faults.py"], found
+    # Our own mistakes, and whatever code of others raises.
+    assert [place.split(":")[0] for place in found] == ["drive/faults.py", "plugins/running.py"], found
 
 
 def _is_broad(kind: ast.expr | None) -> bool:

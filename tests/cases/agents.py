@@ -203,8 +203,8 @@ class Agent:
         return Turn(bodies[-1], self.scene.upstream.inference[-1], self.scene.ended(newest.receipt.request_id))
 
     def _client(self, bodies: list[bytes]) -> anthropic.Anthropic:
-        noting = _noting(bodies, anthropic)
-        return anthropic.Anthropic(base_url=self.scene.gate.url, api_key="k", max_retries=0, http_client=noting)
+        http = noting(bodies, anthropic)
+        return anthropic.Anthropic(base_url=self.scene.gate.url, api_key="k", max_retries=0, http_client=http)
 
     def _ask(self, client: anthropic.Anthropic) -> tuple[anthropic.types.Message, str | None]:
         request: Json = {
@@ -266,7 +266,7 @@ class ChatAgent:
         """Send the conversation, note the answer, and run the tools it calls."""
         bodies: list[bytes] = []
         client = openai.OpenAI(
-            base_url=f"{self.scene.gate.url}/v1", api_key="k", max_retries=0, http_client=_noting(bodies, openai)
+            base_url=f"{self.scene.gate.url}/v1", api_key="k", max_retries=0, http_client=noting(bodies, openai)
         )
         with client:
             message, request_id = self._ask(client)
@@ -290,13 +290,13 @@ class ChatAgent:
             with client.chat.completions.with_streaming_response.create(
                 **request, stream=True, stream_options={"include_usage": True}
             ) as raw:
-                return _joined(list(raw.parse())), raw.headers["x-coldpress-request"]
+                return joined(list(raw.parse())), raw.headers["x-coldpress-request"]
         whole = client.chat.completions.with_raw_response.create(**request)
         message = whole.parse().choices[0].message.to_dict()
         return {key: value for key, value in message.items() if value is not None}, whole.headers["x-coldpress-request"]
 
 
-def _joined(chunks: list[Any]) -> Json:
+def joined(chunks: list[Any]) -> Json:
     """Put the chunks of a stream together, as an agent would."""
     message: Json = {"role": "assistant", "content": ""}
     calls: dict[int, Json] = {}
@@ -312,7 +312,7 @@ def _joined(chunks: list[Any]) -> Json:
     return {**message, "tool_calls": [calls[n] for n in sorted(calls)]} if calls else message
 
 
-def _noting(bodies: list[bytes], sdk: Any) -> Any:
+def noting(bodies: list[bytes], sdk: Any) -> Any:
     """The SDK's own HTTP client, noting the bodies that it sends."""
     return sdk.DefaultHttpxClient(
         verify=False, event_hooks={"request": [lambda request: bodies.append(request.content)]}

@@ -10,10 +10,12 @@ import pytest
 
 from coldpress.cli.ledger_totals import totals_text
 from coldpress.cli.ledger_view import say_amount
-from coldpress.model.records import Belief, Cut, Miss, Money, Outcome
+from coldpress.model.plugins import PluginNote
+from coldpress.model.records import Belief, Capture, Cut, Miss, Money, Offloaded, Outcome
 from coldpress.model.usage import Usage
+from coldpress.stores.amounts import Amount
 from coldpress.stores.sqlite import SqliteStore
-from coldpress.stores.totals import Amount, Totals
+from coldpress.stores.totals import Totals
 
 from .conftest import Run, line, receipt
 
@@ -142,7 +144,7 @@ def test_conversations_show_money_with_its_replies(run: Run, ledger: Path) -> No
 def test_totals_name_every_denominator(run: Run, ledger: Path) -> None:
     told = json.loads(run("ledger", "totals", "--store", str(ledger), "--json").stdout)
     assert (told["requests"], told["lineages"], told["reuses"], told["applications"]) == (3, 2, 3, 5)
-    assert (told["transformations"]["count"], told["aged"]["count"]) == (1, 1)
+    assert (told["transformations"]["count"], told["first_sight"]["count"], told["aged"]["count"]) == (2, 1, 1)
     assert told["money"] == {
         "bill": {"usd": 1.25, "replies": 2, "unpriced": 1},
         "gross": {"usd": 0.75, "replies": 2, "unpriced": 1},
@@ -156,7 +158,7 @@ def test_totals_name_every_denominator(run: Run, ledger: Path) -> None:
 
 def test_totals_are_one_screen_and_outlive_the_rows(run: Run, ledger: Path) -> None:
     before = run("ledger", "totals", "--store", str(ledger)).stdout
-    assert len(before.splitlines()) <= 30
+    assert len(before.splitlines()) <= 31
     assert before.splitlines()[-1].startswith(
         "Gross, rewrite and net are worked out from estimated tokens at list prices"
     )
@@ -169,6 +171,52 @@ def test_totals_are_one_screen_and_outlive_the_rows(run: Run, ledger: Path) -> N
         store.sweep(4_000_000_000.0)
     assert json.loads(run("ledger", "list", "--store", str(ledger), "--json").stdout) == {"requests": []}
     assert run("ledger", "totals", "--store", str(ledger)).stdout == before
+
+
+@pytest.fixture
+def extras(home: Path) -> Path:
+    """One request with a paid summary, two plugins and three calls."""
+    path = home / "extras.sqlite3"
+    notes = (
+        PluginNote("pii", "before_request", 0.0015, 2),
+        PluginNote("own", "on_tool_call", 0.25, 1, "failed", "KeyError"),
+    )
+    asked = Offloaded(3, 2, 1, ("too_long", "late", "too_long"), 9_000, 80, None, "applied")
+    captures = (Capture("Bash", "captured", restored=True), Capture("Read", "native"), Capture("Bash", "absent"))
+    with SqliteStore(path) as store:
+        store.put([], [], replace(receipt("req-extra"), plugins=notes, offload=asked))
+        store.add_outcome(Outcome("req-extra", 200, "complete", 1.0, captures=captures))
+        store.flush()
+    return path
+
+
+def test_plugins_summaries_and_captured_calls_of_a_request_are_told(run: Run, extras: Path) -> None:
+    shown = run("ledger", "show", "req-extra", "--store", str(extras)).stdout
+    told = {row[: row.index("  ")]: row.split("  ", 1)[1].strip() for row in shown.splitlines() if "  " in row}
+    assert told["summaries"] == (
+        "applied: 3 wanted, 1 reused; 2 calls, 9,000 tokens in, 80 out, unknown USD; refused: 1 late, 2 too_long"
+    )
+    assert (
+        told["plugins"]
+        == "pii before_request: 2 edits in 1.5 ms; own on_tool_call: 1 edit in 250.0 ms, failed (KeyError)"
+    )
+    assert told["calls"] == "Bash: 1 absent, 1 captured, 1 kept as the model wrote them; Read: 1 native"
+    as_json = json.loads(run("ledger", "show", "req-extra", "--store", str(extras), "--json").stdout)
+    assert as_json["offload"]["refused"] == ["too_long", "late", "too_long"]
+    assert [note["fault"] for note in as_json["plugins"]] == [None, "failed"]
+    assert as_json["outcome"]["captures"][0] == {"tool": "Bash", "why": "captured", "restored": True}
+
+
+def test_totals_tell_of_them_too_and_of_nothing_where_there_was_none(run: Run, extras: Path, ledger: Path) -> None:
+    shown = run("ledger", "totals", "--store", str(extras)).stdout
+    rows = {row[: row.index("  ")]: row.split("  ", 1)[1].strip() for row in shown.splitlines() if "  " in row}
+    assert rows["results summarised"] == (
+        "3 wanted on 1 requests, 2 calls, 1 reused, 3 refused; unknown USD over 0 of 1 requests with a call"
+    )
+    assert (rows["captured Bash"], rows["captured Read"]) == ("1 of 2 calls", "1 of 1 calls")
+    assert rows["plugin own"] == "1 edits in 1 runs, 0.250 s; 1 failed"
+    plain = run("ledger", "totals", "--store", str(ledger)).stdout
+    assert "plugin" not in plain and "captured" not in plain and "summarised" not in plain
 
 
 def test_an_empty_store_knows_no_money_and_no_tokens() -> None:

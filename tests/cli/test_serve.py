@@ -146,15 +146,14 @@ def test_off_sends_what_came(home: Path, upstream: str, option: str) -> None:
     assert Upstream.bodies == [request_with_a_large_log()]
 
 
-def test_it_says_where_it_listens_how_to_point_clients_and_what_is_not_built(home: Path) -> None:
-    (home / "coldpress.toml").write_text("[[rules]]\nmatch = 'grep*'\nmode = 'keyword'\n[limits]\nrpm = 3")
+def test_it_says_where_it_listens_how_to_point_clients_and_what_of_the_settings_does_nothing(home: Path) -> None:
+    (home / "coldpress.toml").write_text("[plugins]\norder = ['redact_hosts_of_nobody']")
     server = Server("--port", "0")
     told = server.stderr_until("coldpress ledger list")
     assert server.url.startswith("http://127.0.0.1:")
     assert f"ANTHROPIC_BASE_URL={server.url} claude" in told
     assert f'OpenAI(base_url="{server.url}/v1")' in told
-    assert "keyword is not built yet" in told
-    assert "limits.rpm = 3 is not enforced yet" in told
+    assert "redact_hosts_of_nobody" in told
     assert get(f"{server.url}/health")
     code, rest = server.stop()
     assert code == 0

@@ -112,7 +112,7 @@ def test_what_the_users_own_rule_keeps_exact_stays_whatever_its_size_and_takes_n
         pytest.param(DEFAULT_POLICY.rules[0], False, id="one of our own"),
         pytest.param(with_source_age(DEFAULT_POLICY, 9).rules[0], False, id="one of our own beside another age"),
         pytest.param(NO_RULE, False, id="none"),
-        pytest.param(Rule("bash", ("exact",), unbuilt=("model",)), False, id="a mode that is not built"),
+        pytest.param(Rule("bash", ("keyword",)), False, id="what waits for the model to see it"),
         pytest.param(Rule("bash", ("lossless",)), False, id="another mode"),
     ],
 )

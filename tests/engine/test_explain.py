@@ -49,8 +49,9 @@ def test_one_request_tells_what_its_whole_conversation_was_given(shared: Path, n
     ("rule", "may_shrink", "why"),
     [
         pytest.param(Rule("*", ("exact",)), False, "the rule says exact", id="exact"),
+        pytest.param(Rule("*", ("keyword",)), True, "keyword once the model has seen it", id="after one exposure"),
         pytest.param(
-            Rule("*", ("exact",), unbuilt=("keyword",)), False, "keyword, which is not built yet", id="not built"
+            Rule("*", ("keyword",), ungated=True), True, "seen it, whatever that costs", id="without asking the gate"
         ),
         pytest.param(Rule("*", ("deterministic",)), True, "deterministic once 6 turns old", id="never at first sight"),
         pytest.param(

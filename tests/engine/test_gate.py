@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coldpress.engine.gate import Ruling, Terms, preflight, settle
+from coldpress.engine.gate import Ruling, Terms, preflight, settle, worth
 from coldpress.measure.economics import Prompt, Removal
 from coldpress.measure.rates import Prices, Rates, Unpriced
 from coldpress.model.records import CutReason
@@ -210,7 +210,7 @@ def test_no_paid_call_is_made_in_vain(situation: tuple[Prompt, list[Removal], Te
             summariser_usd=removal.summariser_usd + data.draw(st.sampled_from([0.0, 1e-5])),
         )
         for removal in best_case
-        if data.draw(st.booleans())
+        if worth(removal, terms) and data.draw(st.booleans())
     ]
     cost = estimate + data.draw(st.sampled_from([0.0, 1e-5]))
     assert settle(prompt, brought, terms, summariser_usd=cost).start is None

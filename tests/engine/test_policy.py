@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 
 from coldpress.engine.catalogue import Kind
-from coldpress.engine.policy import DEFAULT_POLICY, NO_RULE, UNBUILT, Policy, Rule
+from coldpress.engine.policy import DEFAULT_POLICY, NO_RULE, Policy, Rule
 from coldpress.model.errors import ConfigError
 
 REFERENCE = Policy(
@@ -15,7 +15,7 @@ REFERENCE = Policy(
         Rule("read*", ("exact",)),
         Rule("view*", ("exact",)),
         Rule("web_search", ("deterministic",), first_pass=True, rerun="Repeat the search to recover every result."),
-        Rule("grep*", ("exact",), unbuilt=("keyword",)),
+        Rule("grep*", ("keyword",), ungated=True),
     )
 )
 
@@ -29,7 +29,7 @@ REFERENCE = Policy(
         pytest.param("mcp__files__read_file", "mcp", "read*", id="an MCP tool by its own name"),
         pytest.param("web_search", "web", "web_search", id="a plain name"),
         pytest.param("web_search_more", "web", "(no rule)", id="a plain name is no prefix"),
-        pytest.param("Grep", "search", "grep*", id="a rule whose mode is not built"),
+        pytest.param("Grep", "search", "grep*", id="a rule that waits for the model to see a result"),
         pytest.param("thread_dump", "unknown", "(no rule)", id="a pattern is tried from the start"),
     ],
 )
@@ -96,5 +96,37 @@ def test_rules_that_make_no_sense_are_refused(make: object) -> None:
         make()
 
 
-def test_modes_of_later_versions_are_named() -> None:
-    assert set(UNBUILT) == {"keyword", "model", "source"}
+@pytest.mark.parametrize(
+    ("rule", "age", "expected"),
+    [
+        pytest.param(Rule("a", ("exact",)), 99, None, id="exact, never"),
+        pytest.param(Rule("a", ("lossless",)), 99, None, id="what is done at first sight, never later"),
+        pytest.param(Rule("a", ("keyword",)), 0, None, id="keyword, not before the model has seen it"),
+        pytest.param(Rule("a", ("keyword",)), 1, ("keyword", 1), id="keyword after one exposure"),
+        pytest.param(Rule("a", ("keyword", "mask"), age=4), 3, ("keyword", 1), id="keyword until it is old enough"),
+        pytest.param(Rule("a", ("keyword", "mask"), age=4), 4, ("mask", 4), id="then the mask"),
+        pytest.param(Rule("a", ("keyword", "model")), 1, ("model", 1), id="a summary goes before keywords"),
+        pytest.param(Rule("a", ("source",), age=20), 19, None, id="a read that is too young"),
+        pytest.param(Rule("a", ("source",), age=20), 20, ("source", 20), id="a read that is old enough"),
+        pytest.param(Rule("a", ("deterministic",)), 6, ("deterministic", 6), id="deterministic by its age"),
+        pytest.param(Rule("a", ("deterministic",), first_pass=True), 99, None, id="deterministic at first sight only"),
+    ],
+)
+def test_what_may_be_done_to_a_result_that_was_seen(rule: Rule, age: int, expected: tuple[str, int] | None) -> None:
+    assert rule.later_mode(age) == expected
+    if expected is not None:
+        assert rule.youngest is not None and rule.youngest <= age
+
+
+@pytest.mark.parametrize(
+    ("rule", "settles"),
+    [
+        pytest.param(Rule("a", ("exact",)), 1, id="nothing to wait for"),
+        pytest.param(Rule("a", ("keyword",)), 1, id="one exposure"),
+        pytest.param(Rule("a", ("keyword", "mask"), age=5), 5, id="its age"),
+        pytest.param(Rule("a", ("model",)), None, id="a summary may come late"),
+        pytest.param(Rule("a", ("source",)), None, id="what is read later counts"),
+    ],
+)
+def test_when_a_rule_says_the_same_for_ever(rule: Rule, settles: int | None) -> None:
+    assert rule.settles == settles

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from strategies import Style, anthropic_request
 from strategies import write as write_json
 
-from coldpress.engine import aged
-from coldpress.engine.aged import View
+from coldpress.engine import aged_view
+from coldpress.engine.aged_view import View
 from coldpress.engine.catalogue import Classified
 from coldpress.engine.need import Why
 from coldpress.engine.plan import placed_edit, propose
@@ -64,7 +64,7 @@ def cleared(
         found,
         session,
         rule_of=policy.rule_for,
-        view_of=lambda due: aged.view(found, due.seen, due.rule, due.mode),
+        view_of=lambda due: aged_view.view(found, due.seen, due.rule, due.mode),
         zones=kept,
         floor=floor,
         pinned=pinned,
@@ -104,7 +104,9 @@ def test_everything_between_the_zones_goes_but_what_must_stay() -> None:
     [
         pytest.param([Rule("*", ("exact",))], [], id="exact always wins"),
         pytest.param(
-            [Rule("*", ("exact",), unbuilt=("model",))], [], id="a mode that is not built leaves results alone"
+            [Rule("*", ("keyword",))],
+            ["Read a.py", "Bash make", "Grep", "Read b.py"],
+            id="a mode that waits for the model to see a result",
         ),
         pytest.param(
             [Rule("read", ("exact",)), Rule("*", ("lossless",))], ["Bash make", "Grep"], id="by the first rule"

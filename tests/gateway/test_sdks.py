@@ -12,7 +12,7 @@ import openai
 import pytest
 from gateway.world import SSE_HEAD, Handler, NotingDriver, Wire, chunk, gateway, upstream
 
-from coldpress.gateway.settings import Provider
+from coldpress.gateway.settings import Limits, Provider
 
 ANTHROPIC_START = (
     b'event: message_start\ndata: {"type":"message_start","message":{"id":"m","type":"message","role":"assistant",'
@@ -25,7 +25,7 @@ OPENAI_START = (
 
 
 @contextmanager
-def served(url: str | None, handler: Handler | None = None) -> Iterator[str]:
+def served(url: str | None, handler: Handler | None = None, *, limits: Limits | None = None) -> Iterator[str]:
     """A gateway in a thread of its own, in front of an address or a scripted upstream."""
     ready, stop = threading.Event(), asyncio.Event()
     loop = asyncio.new_event_loop()
@@ -34,7 +34,7 @@ def served(url: str | None, handler: Handler | None = None) -> Iterator[str]:
     async def serve() -> None:
         async with upstream(handler or _nothing) as up:
             provider = Provider("up", url or f"http://127.0.0.1:{up.port}")
-            async with gateway((provider,), NotingDriver()) as serving:
+            async with gateway((provider,), NotingDriver(), limits=limits) as serving:
                 found.append(serving.url)
                 ready.set()
                 await stop.wait()

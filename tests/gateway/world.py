@@ -6,14 +6,16 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import uvloop
 
 from coldpress.drive import Inbound, Prepared
+from coldpress.drive.exchange import CallsOnTheWay
 from coldpress.gateway.serve import Serving, serving
 from coldpress.gateway.settings import GatewaySettings, Limits, Provider
 from coldpress.model.records import Outcome, Receipt
+from coldpress.stores.amounts import Amount
 
 T = TypeVar("T")
 PATIENCE_SECONDS = 20.0
@@ -179,11 +181,17 @@ class NotingDriver:
         rewrite: makes the body to send, `None` for the client's own.
         hold: prepare waits for it where it is set.
         replies: the raw log of replies, where it is on.
+        calls: what the calls of every reply pass through.
+        spend: what today's requests have cost so far.
+        unpriced: models without a price, by provider.
     """
 
     rewrite: Callable[[bytes], bytes] | None = None
     hold: asyncio.Event | None = None
     replies: list[tuple[str, dict[str, str], bytes]] | None = None
+    calls: CallsOnTheWay | None = None
+    spend: Amount = field(default_factory=Amount)
+    unpriced: set[tuple[str, str | None]] = field(default_factory=set)
     inbound: list[Inbound] = field(default_factory=list)
     outcomes: list[Outcome] = field(default_factory=list)
     finished: asyncio.Event = field(default_factory=asyncio.Event)
@@ -206,7 +214,14 @@ class NotingDriver:
             body_bytes=len(inbound.body),
             sent_bytes=len(body),
         )
-        return Prepared(body, body is not inbound.body, receipt, stream=False)
+        return Prepared(body, body is not inbound.body, receipt, stream=False, calls=self.calls)
+
+    async def screen(self, inbound: Inbound, *, keep: bool = True) -> Inbound:
+        return inbound
+
+    @property
+    def screens(self) -> Literal["no", "open", "closed"]:
+        return "no"
 
     @property
     def wants_replies(self) -> bool:
@@ -222,6 +237,12 @@ class NotingDriver:
 
     def stats(self) -> dict[str, object]:
         return {"prepared": len(self.inbound)}
+
+    def spent(self, at: float) -> Amount:
+        return self.spend
+
+    def is_priced(self, provider: str, model: str | None, at: float) -> bool:
+        return (provider, model) not in self.unpriced
 
     @property
     def patience_seconds(self) -> float:

@@ -152,8 +152,9 @@ def test_decisions_expire_by_days_since_their_last_use_and_are_forgotten_everywh
 def test_decisions_expire_by_bytes_whole_messages_at_a_time(open_store: Open, clock: Clock) -> None:
     store = open_store(bounds=Bounds(standings_bytes=8 * KIB))
     for n in range(100):
-        store.put([], [Standing(key(f"m{n}", block), None) for block in range(2)], None).result()
+        store.put([], [Standing(key(f"m{n}", block), None) for block in range(2)], None)
         clock.now += DAY / 24
+    store.flush()
     store.sweep(clock.now)
     assert store.totals().stored.standings.size_bytes <= 8 * KIB
     found = [len(store.standing([key(f"m{n}", 0), key(f"m{n}", 1)])) for n in range(100)]

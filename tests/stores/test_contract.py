@@ -16,8 +16,8 @@ from coldpress.model.errors import AmbiguousOriginal, StoreError, UnknownOrigina
 from coldpress.model.identity import EditKey, original_sha
 from coldpress.model.records import Outcome
 from coldpress.model.usage import Usage
+from coldpress.stores.amounts import Bucket, Views
 from coldpress.stores.base import Store
-from coldpress.stores.totals import Bucket, Views
 
 ODD_TEXTS = [
     pytest.param("", id="empty"),

@@ -13,13 +13,13 @@ from stores.samples import NOON, batch, key, line, outcome, pressed, receipt
 from coldpress.model.edits import Standing
 from coldpress.model.records import Receipt
 from coldpress.model.usage import Usage
+from coldpress.stores.amounts import Amount
 from coldpress.stores.base import Store
 from coldpress.stores.memory import MemoryStore
 from coldpress.stores.packing import pack
 from coldpress.stores.sqlite import SqliteStore
 from coldpress.stores.sqlite_schema import APPLICATION_ID
 from coldpress.stores.sqlite_versions import MIGRATIONS
-from coldpress.stores.totals import Amount
 
 RECEIPTS = [
     receipt("r1", at=NOON, lineage="a", session="s", lines=[line(), line(tokens=False)]),

@@ -33,6 +33,8 @@ OUTCOMES = [
     ),
 ]
 ORIGINALS, DECIDED = batch("after", "one \U0001f9ca", "two")
+LATER = ("pressure", "findings", "plugins", "offload")
+"""Fields of a receipt that later schemas brought."""
 OURS = NoteScope("project:ours")
 
 
@@ -42,7 +44,7 @@ def text_of(value: object) -> str | None:
 
 def receipt_row(kept: Receipt) -> dict[str, object]:
     """The row that the second schema's code wrote: the receipt's fields, and views counted from `line()`."""
-    row = {name: value for name, value in asdict(kept).items() if name not in ("pressure", "findings")}
+    row = {name: value for name, value in asdict(kept).items() if name not in LATER}
     texts = {name: text_of(getattr(kept, name)) for name in ("lines", "notes", "belief", "cut")}
     new = len(kept.lines)
     views = (new, 1000 * new, 400 * new, 250 * new, 100 * new, 0)

@@ -10,8 +10,9 @@ from stores.samples import DAY, NOON, Clock, outcome, pressure, receipt
 
 from coldpress.model.errors import StoreError
 from coldpress.model.records import Cut, Finding, Pressure, PressureReason, Receipt
+from coldpress.stores.amounts import Amount, Taken
 from coldpress.stores.base import Bounds, Store
-from coldpress.stores.totals import Amount, CompactionTotals, Taken
+from coldpress.stores.totals import CompactionTotals
 
 FULL = Pressure(
     "summarised", 100_000, 65_000, 45_000, 71_234, 44_321, 3, 9_000, 20, 17_913, 2, "ab" * 32, "a-model", 0.1 + 0.2, 4,

@@ -15,10 +15,11 @@ from stores.samples import DAY, NOON, Clock, line, outcome, receipt
 from coldpress.model.errors import StoreError
 from coldpress.model.records import Belief, Cut, CutReason, Miss, Money, Outcome, Receipt
 from coldpress.model.usage import Usage
+from coldpress.stores.amounts import Amount, Views
 from coldpress.stores.base import Bounds, Store
 from coldpress.stores.memory import MemoryStore
 from coldpress.stores.sqlite import SqliteStore
-from coldpress.stores.totals import Amount, Totals, Views
+from coldpress.stores.totals import Totals
 
 FULL = Money(0.5, 0.2, 0.05, 0.01, "genai-prices for 2026-07-21", ())
 
@@ -115,7 +116,8 @@ def test_new_views_aged_views_reuses_and_applications_are_apart(store: Store) ->
     store.put([], [], receipt("2", lines=[line(reason="restored"), line(reason="exact_by_policy")]))
     store.flush()
     totals = store.totals()
-    assert totals.transformations == Views(1, 1000, 400, 250, 100)
+    assert totals.first_sight == Views(1, 1000, 400, 250, 100)
+    assert totals.transformations == Views(3, 3000, 1200, 500, 200, uncounted=1)
     assert totals.aged == Views(2, 2000, 800, 250, 100, uncounted=1)
     assert (totals.restorations, totals.reuses, totals.applications) == (1, 3, 7)
     assert store.lineages(limit=1)[0].aged == 2

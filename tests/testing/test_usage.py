@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from testing.wires import Json, chat, messages, post, user
 
+from coldpress.model.usage import Usage
 from coldpress.testing import Rules, Script, StrictUpstream
+from coldpress.testing.chat_wire import CacheFields, ChatAnswer, usage_fields
 
 LONG_TEXT = "The quick brown fox jumps over the lazy dog. " * 200
 MARK = {"cache_control": {"type": "ephemeral"}}
@@ -161,3 +163,21 @@ def test_a_picture_is_not_counted_by_its_base64() -> None:
     with StrictUpstream() as upstream:
         body = messages({"role": "user", "content": [picture, {"type": "text", "text": "what is it?"}]})
         assert usage_of(upstream, body)["input_tokens"] < 2000
+
+
+@pytest.mark.parametrize(
+    ("cache_fields", "details", "own"),
+    [
+        pytest.param("usual", True, True, id="all fields of the dialect"),
+        pytest.param("own", False, True, id="DeepSeek's own two"),
+        pytest.param("none", False, False, id="nothing of the cache"),
+    ],
+)
+def test_usage_says_of_the_cache_what_the_rules_say(cache_fields: CacheFields, details: bool, own: bool) -> None:
+    answer = ChatAnswer(
+        "c", "m", "Hi.", "", (), "end_turn", Usage(fresh=6, read=64, output=2), "deepseek", cache_fields
+    )
+    fields = usage_fields(answer)
+    assert ("prompt_tokens_details" in fields) is details
+    assert ({"prompt_cache_hit_tokens": 64, "prompt_cache_miss_tokens": 6}.items() <= fields.items()) is own
+    assert fields["prompt_tokens"] == 70

@@ -9,9 +9,10 @@ from pathlib import Path
 import click
 
 from coldpress.cli.check_budget import Asker, budgets_of
+from coldpress.cli.check_limits import limit_warnings
 from coldpress.cli.check_now import happens_now
 from coldpress.cli.check_view import Report, print_report, report_object, under_operation
-from coldpress.cli.check_warnings import budget_warnings, summariser_warnings
+from coldpress.cli.check_warnings import budget_warnings, plugin_warnings, summariser_warnings
 from coldpress.cli.ledger_tools import tools_in_ledger
 from coldpress.cli.open_store import check_store
 from coldpress.cli.options import config_option, json_option, load_for_reading, store_option
@@ -100,8 +101,10 @@ def command(
         asked=asked,
         warnings=(
             *settings.warnings,
+            *plugin_warnings(settings),
             *budget_warnings(budgets),
             *summariser_warnings(settings, now=time.time()),
+            *limit_warnings(settings, budgets, now=time.time()),
             *stranded_clients(found, os.environ),
         ),
     )

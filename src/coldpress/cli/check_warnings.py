@@ -7,9 +7,12 @@ from datetime import UTC, datetime
 
 from coldpress.cli.check_budget import ModelBudget
 from coldpress.config.settings import Settings
+from coldpress.drive.detectors import EXTRA, missing
 from coldpress.measure.prices import Unpriced, cost_usd, prices_for
 from coldpress.measure.windows import window_tokens
 from coldpress.model.usage import Usage
+from coldpress.plugins.admission import admissions
+from coldpress.plugins.discovery import installed
 
 
 def budget_warnings(budgets: Sequence[ModelBudget]) -> tuple[str, ...]:
@@ -29,6 +32,32 @@ def budget_warnings(budgets: Sequence[ModelBudget]) -> tuple[str, ...]:
             f"{at}.window_tokens is {found.budget.window_tokens}, and {found.model} has a window of {nominal} tokens "
             f"by the price data: {what_then}; say what holds for it in a row of [[budgets]]"
         )
+    return tuple(told)
+
+
+def plugin_warnings(settings: Settings) -> tuple[str, ...]:
+    """Say which plugins are on and do nothing, and why. What is on and approved is imported for that."""
+    found = installed() if settings.plugins.others else ()
+    judged = admissions(settings.plugins.others, settings.plugins, found, loading="approved")
+    return (*(one.warning for one in judged if one.warning), *_pii_warnings(settings))
+
+
+def _pii_warnings(settings: Settings) -> tuple[str, ...]:
+    """Say what of `pii` cannot do what was asked: packages that are not there, and requests it never sees."""
+    keys, told = settings.plugins.pii, list[str]()
+    if keys is None:
+        return ()
+    lacking = missing(keys.kinds)
+    if lacking:
+        what_then = (
+            "every request with a result that was not looked through before is refused (on_failure closed)"
+            if keys.fails_closed
+            else "our own patterns alone look for secrets and phone numbers (on_failure open)"
+        )
+        told.append(f"plugins.order: pii lacks {' and '.join(lacking)}: {what_then}; {EXTRA}")
+    off = [provider.name for provider in settings.providers if provider.operation == "off"]
+    if off:
+        told.append(f"plugins.order: pii does not see the requests of {', '.join(off)}, whose operation is off")
     return tuple(told)
 
 

@@ -15,6 +15,7 @@ from coldpress.model.errors import (
     ConfigError,
     ExpiredOriginal,
     UnknownOriginal,
+    UnknownPlugin,
 )
 
 
@@ -29,7 +30,7 @@ class Exit:
 OK: Final = Exit(0, "done")
 FAILED: Final = Exit(1, "it could not be done; stderr says why")
 USAGE: Final = Exit(2, "the command line is wrong")
-UNKNOWN: Final = Exit(3, "nothing with this name is or was stored")
+UNKNOWN: Final = Exit(3, "nothing with this name is or was stored, or no plugin has it")
 EXPIRED: Final = Exit(4, "it was stored and has expired; stderr says how to get it again")
 AMBIGUOUS: Final = Exit(5, "the shortened name fits several; give more digits")
 SETTINGS: Final = Exit(6, "the settings are wrong, or a port in them is taken; stderr says which key")
@@ -40,7 +41,7 @@ EXITS: Final = (OK, FAILED, USAGE, UNKNOWN, EXPIRED, AMBIGUOUS, SETTINGS)
 def exit_for(error: ColdpressError) -> Exit:
     """Choose the exit code of an error of ours."""
     match error:
-        case UnknownOriginal():
+        case UnknownOriginal() | UnknownPlugin():
             return UNKNOWN
         case ExpiredOriginal():
             return EXPIRED

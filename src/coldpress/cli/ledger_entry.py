@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from coldpress.cli.bill import Bill
+from coldpress.cli.ledger_extras import extra_facts
 from coldpress.cli.ledger_pressure import pressure_facts
 from coldpress.cli.ledger_view import say_ended
 from coldpress.cli.output import UNKNOWN, printable, say_count, say_time, say_usd, table_lines
-from coldpress.model.records import Cut, Line, Outcome, Receipt
+from coldpress.model.records import Cut, Line, Outcome, Reason, Receipt
 from coldpress.stores.base import LedgerEntry
 from coldpress.stores.tally import APPLIED
+from coldpress.stores.tally_decisions import FIRST_VIEWS, LATER_VIEWS
 
 _SHA_SHOWN = 16
 _LINE_HEADS = ("tool", "kind", "rule", "mode", "reason", "bytes", "sent", "original")
@@ -21,6 +23,7 @@ def entry_text(entry: LedgerEntry, bill: Bill) -> str:
         *_request_facts(receipt),
         *_decision_facts(receipt),
         *pressure_facts(entry),
+        *extra_facts(entry),
         *_reply_facts(entry, bill),
     )
     width = max(len(name) for name, _ in facts)
@@ -49,7 +52,7 @@ def _request_facts(receipt: Receipt) -> tuple[tuple[str, str], ...]:
 def _decision_facts(receipt: Receipt) -> tuple[tuple[str, str], ...]:
     edits = "standing edit" if receipt.reused == 1 else "standing edits"
     return (
-        ("pressed", f"{_count(receipt, 'pressed')} new results, {_count(receipt, 'aged')} seen before"),
+        ("pressed", f"{_count(receipt, FIRST_VIEWS)} new results, {_count(receipt, LATER_VIEWS)} seen before"),
         ("reused", f"{say_count(receipt.reused)} {edits}, {say_count(receipt.reused_bytes_saved)} bytes smaller"),
         ("cache", _belief(receipt)),
         ("cut", _cut(receipt.cut)),
@@ -77,8 +80,8 @@ def _reply_facts(entry: LedgerEntry, bill: Bill) -> tuple[tuple[str, str], ...]:
     return (*facts, ("cost", _cost(bill)), ("saved", _saved(outcome)))
 
 
-def _count(receipt: Receipt, reason: str) -> str:
-    return say_count(sum(line.reason == reason for line in receipt.lines))
+def _count(receipt: Receipt, reasons: frozenset[Reason]) -> str:
+    return say_count(sum(line.reason in reasons for line in receipt.lines))
 
 
 def _belief(receipt: Receipt) -> str:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from coldpress.cli.ledger_extras import extra_total_facts
 from coldpress.cli.output import UNKNOWN, printable, say_count, say_time, say_usd, table_lines
-from coldpress.stores.totals import Amount, Bucket, Taken, Totals, Views
+from coldpress.stores.amounts import Amount, Bucket, Taken, Views
+from coldpress.stores.totals import Totals
 
 
 def totals_text(totals: Totals) -> str:
     """Lay the sums out over several lines."""
-    facts = (*_facts(totals), *_pressure_facts(totals))
+    facts = (*_facts(totals), *_pressure_facts(totals), *extra_total_facts(totals))
     width = max(len(name) for name, _ in facts)
     told = [f"{name.ljust(width)}  {printable(value)}" for name, value in facts]
     return "\n".join([*told, "", *_token_lines(totals), "", *_money_lines(totals)])
@@ -27,16 +29,24 @@ def _facts(totals: Totals) -> tuple[tuple[str, str], ...]:
             "body",
             f"{say_count(totals.body_bytes)} bytes came, {say_count(totals.sent_bytes)} were sent ({left:,} less)",
         ),
-        ("transformations", f"{_views(totals.transformations)}, at first sight"),
-        ("aged", f"{_views(totals.aged)}, seen before"),
+        ("transformations", _views(totals.transformations)),
+        ("of these, first sight", _views(totals.first_sight)),
+        ("of these, aged", _views(totals.aged)),
         ("reuses", f"{say_count(totals.reuses)}, {say_count(totals.reused_bytes_saved)} bytes smaller"),
         ("restorations", say_count(totals.restorations)),
-        ("applications", f"{say_count(totals.applications)}: all four together"),
+        ("applications", f"{say_count(totals.applications)}: transformations, reuses and restorations"),
+        ("eligible", _eligible(totals)),
         ("would press", f"{_views(totals.would_press)}, not sent"),
         ("cuts applied", _words(totals.cuts_applied)),
         ("cuts declined", _words(totals.cuts_declined)),
         ("reasoning dropped", f"{say_count(totals.edits_noticed)} replies"),
     )
+
+
+def _eligible(totals: Totals) -> str:
+    told = totals.eligible
+    later = f"{say_count(told.candidates)} candidates on {say_count(told.cuts)} requests later"
+    return f"{say_count(told.results)} of {say_count(told.looked_at)} results at first sight, {later}"
 
 
 def _pressure_facts(totals: Totals) -> tuple[tuple[str, str], ...]:

@@ -9,8 +9,9 @@ from coldpress.cli.bill import Bill, Biller
 from coldpress.cli.options import same_options
 from coldpress.cli.output import UNKNOWN, print_table, say_count, say_time, say_usd, talk
 from coldpress.model.records import Outcome
+from coldpress.stores.amounts import Amount
 from coldpress.stores.base import LedgerEntry, LineageSummary
-from coldpress.stores.totals import Amount
+from coldpress.stores.tally_decisions import FIRST_VIEWS, LATER_VIEWS
 
 _LIST_HEADS = (
     "received",
@@ -142,8 +143,8 @@ def _row(entry: LedgerEntry, bill: Bill) -> tuple[str, ...]:
         receipt.provider,
         receipt.model or UNKNOWN,
         receipt.operation,
-        say_count(sum(line.reason == "pressed" for line in receipt.lines)),
-        say_count(sum(line.reason == "aged" for line in receipt.lines)),
+        say_count(sum(line.reason in FIRST_VIEWS for line in receipt.lines)),
+        say_count(sum(line.reason in LATER_VIEWS for line in receipt.lines)),
         say_count(receipt.reused),
         say_count(receipt.body_bytes),
         say_count(receipt.sent_bytes),

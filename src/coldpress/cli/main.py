@@ -35,6 +35,7 @@ COMMANDS: Final[dict[str, Entry]] = {
     "breakeven": Entry("coldpress.cli.breakeven", "Say after how many turns a cut into a warm cache has paid."),
     "recall": Entry("coldpress.cli.recall", "Print an original, byte for byte."),
     "notes": Entry("coldpress.cli.notes", "Show and change durable facts that survive every compaction."),
+    "plugins": Entry("coldpress.cli.plugins", "Show and approve plugins."),
     "version": Entry("coldpress.cli.version", "Print the versions of coldpress and what it stands on."),
 }
 """Each module holds a click command named `command`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -29,20 +30,38 @@ class Reach:
 
 def reach(settings: Settings) -> Reach:
     """Ask `/health` where the gateway of these settings answers it: on the data port, if nobody else can reach that."""
-    host = _ANY_ADDRESS.get(settings.host, settings.host)
-    url = base_url(host, settings.port)
-    place = (host.strip("[]"), settings.port)
+    url = base_url(_ANY_ADDRESS.get(settings.host, settings.host), settings.port)
+    try:
+        status, _ = _asked(settings, "/health")
+    except (OSError, http.client.HTTPException) as error:
+        return Reach(url, running=False, why=_say(error))
+    return Reach(url, running=status == 200, why="" if status == 200 else f"/health answered {status}")
+
+
+def running_plugins(settings: Settings) -> dict[str, dict[str, object]]:
+    """What the gateway of these settings says of its plugins, by name; empty where none answers."""
+    try:
+        status, body = _asked(settings, "/stats")
+        stats = json.loads(body) if status == 200 else {}
+    except (OSError, http.client.HTTPException, ValueError):
+        return {}
+    decisions = stats.get("decisions") if isinstance(stats, dict) else None
+    told = decisions.get("plugins") if isinstance(decisions, dict) else None
+    rows = told if isinstance(told, dict) else {}
+    return {name: row for name, row in rows.items() if isinstance(row, dict)}
+
+
+def _asked(settings: Settings, path: str) -> tuple[int, bytes]:
+    place = (_ANY_ADDRESS.get(settings.host, settings.host).strip("[]"), settings.port)
     if not is_loopback(settings.host):
         place = ("127.0.0.1", settings.port + 1 if settings.control_port is None else settings.control_port)
     connection = http.client.HTTPConnection(*place, timeout=_TIMEOUT_SECONDS)
     try:
-        connection.request("GET", "/health")
-        status = connection.getresponse().status
-    except (OSError, http.client.HTTPException) as error:
-        return Reach(url, running=False, why=_say(error))
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return answer.status, answer.read()
     finally:
         connection.close()
-    return Reach(url, running=status == 200, why="" if status == 200 else f"/health answered {status}")
 
 
 def _say(error: Exception) -> str:

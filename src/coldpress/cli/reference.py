@@ -1,6 +1,6 @@
-"""Generate the reference pages of the settings and of the command line from their definitions.
+"""Generate the reference pages of settings, command line and statistics from their definitions.
 
-`python -m coldpress.cli.reference` writes both under docs/reference of the working directory.
+`python -m coldpress.cli.reference` writes them under docs/reference of the working directory.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ import click
 
 from coldpress.cli.exits import EXITS
 from coldpress.cli.main import main as coldpress
+from coldpress.cli.reference_stats import stats_page
 from coldpress.config.about import Key, keys_of
 from coldpress.config.builtin_providers import BUILTIN_PROVIDERS
-from coldpress.config.keys import REFERENCE_TABLES, FileKeys
-from coldpress.config.shapes import NamedTables, Rows, Shape, Table, say_shape, shapes_of
+from coldpress.config.keys import FileKeys
+from coldpress.config.shapes import FreeTables, NamedTables, Rows, Shape, Table, say_shape, shapes_of
 from coldpress.config.template import toml_value
 
 if TYPE_CHECKING:
@@ -48,9 +49,8 @@ effect when it is started again; serve says so.
 _REFERENCE_TOP = """\
 ## Keys of the reference experiment
 
-The last tables exist so that the two settings files of the reference experiment load as they are. Their rules are used,
-everything else in them is named in a warning. Where rules stand in `plugins.config`, `default_policy` is false unless
-the file says true.
+The two settings files of the reference experiment load as they are. Where rules stand in `plugins.config`,
+`default_policy` is false unless the file says true.
 """
 
 _CLI_TOP = f"""\
@@ -65,14 +65,12 @@ terminal, and never where `NO_COLOR` is set. Every command has `--help`.
 
 def settings_page() -> str:
     """Give docs/reference/settings.md."""
-    own = [name for name in shapes_of(FileKeys) if name not in REFERENCE_TABLES]
     parts = [
         _SETTINGS_TOP,
         _table("Top level", FileKeys, FileKeys.__doc__ or ""),
-        *_sections(FileKeys, "", tuple(own)),
+        *_sections(FileKeys, "", tuple(shapes_of(FileKeys))),
         _builtin_providers(),
         _REFERENCE_TOP,
-        *_sections(FileKeys, "", REFERENCE_TABLES),
     ]
     return "\n".join(parts)
 
@@ -85,7 +83,11 @@ def cli_page() -> str:
     return "\n".join(parts)
 
 
-PAGES: Final[dict[str, Callable[[], str]]] = {"settings.md": settings_page, "cli.md": cli_page}
+PAGES: Final[dict[str, Callable[[], str]]] = {
+    "settings.md": settings_page,
+    "cli.md": cli_page,
+    "stats.md": lambda: stats_page(_GENERATED),
+}
 
 
 def write(folder: Path) -> None:
@@ -127,7 +129,7 @@ def _table(title: str, table: type[DataclassInstance], line: str) -> str:
     rows = [
         _row(key, shapes[key.name])
         for key in keys_of(table)
-        if not isinstance(shapes[key.name], Table | NamedTables | Rows)
+        if not isinstance(shapes[key.name], Table | NamedTables | Rows | FreeTables)
     ]
     head = f"## {title}\n\n{' '.join(line.split())}\n"
     if not rows:

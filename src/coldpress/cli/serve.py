@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from coldpress.cli.check_warnings import plugin_warnings
 from coldpress.cli.logs import LEVELS, Level, show_log
 from coldpress.cli.options import config_option, store_option
 from coldpress.cli.output import warn
@@ -68,7 +69,7 @@ def command(
             host=host, port=port, operation=operation, provider_urls=provider_urls, store_path=store_path
         ),
     )
-    for warning in settings.warnings:
+    for warning in (*settings.warnings, *plugin_warnings(settings)):
         warn(warning)
     show_log(log_level)
     # The server's libraries take most of the start-up time: wrong settings are told before they are loaded.

@@ -93,6 +93,14 @@ ADVICE: Final[dict[SymptomKind, Advice]] = {
         "coldpress check --model NAME shows the window that counts; say the right one in the settings "
         "(budget.window_tokens), so that nothing has to be refused first",
     ),
+    "sensitive": Advice(
+        "a result holds secrets or personal data, and went out as it is since plugins.config.pii only reports",
+        'coldpress ledger show names the tool; plugins.config.pii.action "redact" takes it out, "block" holds it back',
+    ),
+    "withheld": Advice(
+        "a request was refused since a result holds secrets or personal data",
+        "take it out of the conversation; where it is none, plugins.config.pii.allow lets it through",
+    ),
     "escalate": Advice(
         "a conversation was compacted too often, or compacting frees too little",
         "split the work: a sub-agent for each part, subtask() in the library, or a new conversation",

@@ -32,6 +32,9 @@ class About:
     unset: str = ""
 
 
+_SAYS_NOTHING = About("")
+
+
 def say(
     line: str,
     *,
@@ -55,12 +58,12 @@ class Key:
 
 
 def keys_of(table: type[DataclassInstance]) -> tuple[Key, ...]:
-    """List the keys of one table in the order in which people should read them."""
+    """List the keys of one table in the order in which people should read them; a plugin's own may say nothing."""
     return tuple(
         Key(
             name=key.name,
             default=key.default if key.default_factory is MISSING else key.default_factory(),
-            about=key.metadata[_ABOUT],
+            about=key.metadata.get(_ABOUT, _SAYS_NOTHING),
         )
         for key in fields(table)
     )

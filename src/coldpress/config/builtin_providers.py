@@ -18,11 +18,12 @@ _MESSAGES: Final[tuple[FormatName, ...]] = ("anthropic",)
 
 @dataclass(frozen=True, slots=True)
 class BuiltinProvider:
-    """One row: `url` has no trailing slash."""
+    """One row: `url` has no trailing slash; `version` is what clients' paths begin with."""
 
     name: str
     url: str
     formats: tuple[FormatName, ...]
+    version: str = "/v1"
 
 
 BUILTIN_PROVIDERS: Final[tuple[BuiltinProvider, ...]] = (
@@ -36,6 +37,6 @@ BUILTIN_PROVIDERS: Final[tuple[BuiltinProvider, ...]] = (
     BuiltinProvider("mistral", "https://api.mistral.ai", _CHAT),
     BuiltinProvider("moonshot", "https://api.moonshot.ai", _CHAT),
     BuiltinProvider("moonshot-anthropic", "https://api.moonshot.ai/anthropic", _MESSAGES),
-    BuiltinProvider("zai", "https://api.z.ai/api/paas", _CHAT),
+    BuiltinProvider("zai", "https://api.z.ai/api/paas", _CHAT, "/v4"),
     BuiltinProvider("zai-anthropic", "https://api.z.ai/api/anthropic", _MESSAGES),
 )

@@ -13,24 +13,24 @@ from typing import Final, Literal
 
 from coldpress.config.about import say
 from coldpress.config.budget_keys import BudgetKeys, BudgetRowKeys
+from coldpress.config.limit_keys import LimitKeys
 from coldpress.config.notes_keys import NotesKeys
+from coldpress.config.offload_keys import OffloadKeys
+from coldpress.config.plugin_keys import PluginsKeys
 from coldpress.config.price_keys import PriceKeys
+from coldpress.config.rule_keys import RuleKeys
 from coldpress.config.summariser_keys import SummariserKeys
-from coldpress.engine.policy import AGED_TURNS
 from coldpress.measure.price_tables import PriceTableName
 from coldpress.model.records import Operation
 from coldpress.stores.base import Bounds
 
 FormatWord = Literal["anthropic", "openai", "openai_chat"]
-ModeWord = Literal["exact", "lossless", "dedupe", "deterministic", "keyword", "model", "mask", "source"]
-PluginName = Literal["schema_translator", "intent", "keyword_compactor", "compactor", "pii"]
 
 EXPECTED_APPLICATIONS: Final = 30.0
 """Over recorded sessions of a coding agent and six price tables this constant decides as well as their own survival
 curve; six, the reference experiment's number, leaves half of the saving behind where reads are cheap
 (docs/explanation/schedules.md)."""
 
-_MIB = 1024 * 1024
 _BOUNDS = Bounds()
 
 
@@ -70,63 +70,47 @@ class ProviderKeys:
             unset="the client's own key passes through",
         ),
     )
+    concurrency: int | None = field(
+        default=None,
+        metadata=say(
+            "Inference requests that this provider has at one time; see `limits.concurrency`.",
+            unit="requests",
+            least=1,
+            example="4",
+            unset="no limit of its own",
+        ),
+    )
+    rpm: int | None = field(
+        default=None,
+        metadata=say(
+            "Inference requests that go to this provider in any 60 seconds; see `limits.rpm`.",
+            unit="requests per minute",
+            least=1,
+            example="50",
+            unset="no limit of its own",
+        ),
+    )
+    failover: str | None = field(
+        default=None,
+        metadata=say(
+            "Name of the provider that is asked once where this one gives no answer, or answers with 429, 500, 502, "
+            "503, 504 or 529. It needs an `api_key_env` of its own, and the price of the model must be known at both.",
+            example='"openrouter"',
+            unset="the client gets what this provider said",
+        ),
+    )
+    failover_model: str | None = field(
+        default=None,
+        metadata=say(
+            "Model that the second provider is asked for, whatever model the request names.",
+            example='"anthropic/claude-sonnet-4.5"',
+            unset="the model that the request names",
+        ),
+    )
     pricing: Mapping[str, PriceKeys] = field(
         default_factory=dict,
         metadata=say(
             "Prices by model name, as the client sends it; they go before the built-in prices.", example="example-large"
-        ),
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RuleKeys:
-    """One rule. Rules are tried in the order of the file, the first that matches decides."""
-
-    match: str = field(
-        metadata=say(
-            "Shell pattern over the tool's name, upper and lower case alike, or `kind:` and a kind of tool.",
-            example='"web_*"',
-        )
-    )
-    mode: tuple[ModeWord, ...] = field(
-        metadata=say(
-            "How results of these tools may become smaller; of several, each works on what the one before left. "
-            "`mask` works on results that the model has seen and that are `age` turns old. "
-            "`keyword`, `model` and `source` are known and not built yet: a rule with one of them means exact.",
-            example='"deterministic"',
-        )
-    )
-    first_pass: bool = field(
-        default=False,
-        metadata=say(
-            "Whether `deterministic` applies when a result is first sent. Without it the mode waits for aged results."
-        ),
-    )
-    rerun: str | None = field(
-        default=None,
-        metadata=say(
-            "Sentence for the model: how to get the whole result again.",
-            example='"Repeat the search to recover every result."',
-            unset="a sentence that the same call can be made again",
-        ),
-    )
-    min_bytes: int | None = field(
-        default=None,
-        metadata=say(
-            "Results under this size are not shortened by `deterministic`.",
-            unit="bytes of UTF-8",
-            least=0,
-            example="8192",
-            unset="no minimum but the gain that every view must have",
-        ),
-    )
-    age: int = field(
-        default=AGED_TURNS,
-        metadata=say(
-            "How many replies of the model must stand behind a result before `mask`, or `deterministic` without "
-            "`first_pass`, may make it smaller. It then waits for a cold cache or for a cut that pays.",
-            unit="turns",
-            least=1,
         ),
     )
 
@@ -200,6 +184,23 @@ class StoreKeys:
             least=0,
         ),
     )
+    kept_bytes: int = field(
+        default=_BOUNDS.kept_bytes,
+        metadata=say(
+            "Tool calls as the model wrote them and summaries of results kept, as stored (compressed); the least "
+            "recently used go first.",
+            unit="bytes",
+            least=0,
+        ),
+    )
+    kept_days: float = field(
+        default=_BOUNDS.kept_days,
+        metadata=say(
+            "Time such a call or summary is kept after it was last used. An older call is sent as the client has it.",
+            unit="days",
+            least=0,
+        ),
+    )
 
     @property
     def bounds(self) -> Bounds:
@@ -214,97 +215,9 @@ class StoreKeys:
             raw_bytes=self.raw_bytes,
             raw_days=self.raw_days,
             notes_bytes=self.notes_bytes,
+            kept_bytes=self.kept_bytes,
+            kept_days=self.kept_days,
         )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LimitKeys:
-    """What one process takes on before it refuses or passes through."""
-
-    body_bytes: int = field(
-        default=32 * _MIB,
-        metadata=say("Largest request body as sent; a larger one is answered with 413.", unit="bytes", least=1),
-    )
-    expanded_body_bytes: int = field(
-        default=64 * _MIB,
-        metadata=say(
-            "Largest compressed request body once expanded; a larger one is answered with 413.", unit="bytes", least=1
-        ),
-    )
-    in_flight_bytes: int = field(
-        default=256 * _MIB,
-        metadata=say(
-            "Request bodies held at one time; what does not fit is refused as overloaded.", unit="bytes", least=1
-        ),
-    )
-    connect_seconds: float = field(
-        default=10.0, metadata=say("Longest wait for a connection to a provider.", unit="seconds", least=0.001)
-    )
-    idle_seconds: float = field(
-        default=600.0,
-        metadata=say("Longest silence of a provider in the middle of an exchange.", unit="seconds", least=0.001),
-    )
-    client_seconds: float = field(
-        default=60.0,
-        metadata=say("Longest silence of a client in the middle of its body.", unit="seconds", least=0.001),
-    )
-    shutdown_seconds: float = field(
-        default=10.0,
-        metadata=say("How long running exchanges may go on after a stop is asked for.", unit="seconds", least=0),
-    )
-    prepare_seconds: float = field(
-        default=2.0,
-        metadata=say(
-            "Longest time for reading and pressing; past it the client's own bytes go on.", unit="seconds", least=0.001
-        ),
-    )
-    concurrency: int | None = field(
-        default=None,
-        metadata=say(
-            "Requests at one time. Not enforced yet.", unit="requests", least=1, example="10", unset="no limit"
-        ),
-    )
-    rpm: int | None = field(
-        default=None,
-        metadata=say(
-            "Requests a minute. Not enforced yet.", unit="requests per minute", least=1, example="100", unset="no limit"
-        ),
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompactorKeys:
-    """Settings of one plugin of the reference experiment."""
-
-    tool_policies: tuple[RuleKeys, ...] = field(
-        default=(),
-        metadata=say("Rules, read like `[[rules]]` and placed behind them, in the order of `plugins.order`."),
-    )
-    expected_applications: float | None = field(
-        default=None,
-        metadata=say("Further requests expected; where the file's own key says nothing.", least=1, unset="not used"),
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PluginsKeys:
-    """Plugins of the reference experiment. Of these only the rules are used so far."""
-
-    order: tuple[PluginName, ...] = field(
-        default=(), metadata=say("Plugins that are on. Not built yet, except for their rules.")
-    )
-    config: Mapping[PluginName, CompactorKeys] = field(
-        default_factory=dict, metadata=say("Settings by plugin name.", example="compactor")
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OffloadKeys:
-    """The summariser of the reference experiment. Not built yet."""
-
-    enabled: bool = field(default=False, metadata=say("Whether results may go to a cheaper model. Not built yet."))
-    provider: str | None = field(default=None, metadata=say("Provider of the cheaper model.", unset="none"))
-    model: str | None = field(default=None, metadata=say("The cheaper model.", unset="none"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -318,7 +231,11 @@ class FileKeys:
     control_port: int | None = field(
         default=None,
         metadata=say(
-            "Port of `/health` and `/stats`.", least=0, most=65535, example="8485", unset="the port after `port`"
+            "Port of `/health`, `/stats` and `/metrics`.",
+            least=0,
+            most=65535,
+            example="8485",
+            unset="the port after `port`",
         ),
     )
     allow_remote: bool = field(
@@ -406,9 +323,9 @@ class FileKeys:
         default_factory=dict, metadata=say("Upstreams by name.", example="example")
     )
     rules: tuple[RuleKeys, ...] = field(default=(), metadata=say("What may become smaller, in order."))
-    plugins: PluginsKeys = field(default_factory=PluginsKeys, metadata=say("Plugins of the reference experiment."))
-    offload: OffloadKeys = field(default_factory=OffloadKeys, metadata=say("Summariser of the reference experiment."))
-
-
-REFERENCE_TABLES: Final = ("plugins", "offload")
-"""Tables read only so that the settings of the reference experiment load as they are."""
+    plugins: PluginsKeys = field(
+        default_factory=PluginsKeys, metadata=say("Which plugins are on, what they may do, and their settings.")
+    )
+    offload: OffloadKeys = field(
+        default_factory=OffloadKeys, metadata=say("The cheaper model that summarises single results.")
+    )

@@ -13,10 +13,10 @@ from coldpress.config.keys import (
     EXPECTED_APPLICATIONS,
     DefaultProviderKeys,
     FileKeys,
-    LimitKeys,
     ProviderKeys,
     StoreKeys,
 )
+from coldpress.config.limit_keys import LimitKeys
 from coldpress.config.masked import shown
 from coldpress.config.notes_keys import notes_problems
 from coldpress.config.read import nearest, read_table
@@ -25,8 +25,10 @@ from coldpress.config.reference import (
     is_reference,
     reference_expected_applications,
     reference_rules,
-    reference_warnings,
 )
+from coldpress.config.resolve_failover import failover_problems, limit_warnings
+from coldpress.config.resolve_offload import build_offload
+from coldpress.config.resolve_plugins import build_plugins
 from coldpress.config.resolve_providers import SecretsNeed, build_providers, is_loopback
 from coldpress.config.resolve_summariser import build_summariser
 from coldpress.config.rules import build_rules
@@ -114,15 +116,18 @@ def _resolve(
     built = build_rules((*placed, *reference_rules(root.plugins)))
     upstreams = build_providers(root.providers, operation=root.operation, environ=environ, secrets=secrets)
     summariser = build_summariser(root.summariser, environ=environ, secrets=secrets, price_table=root.prices)
+    plugins = build_plugins(root.plugins)
+    offload = build_offload(
+        root.offload, upstreams.providers, environ=environ, secrets=secrets, price_table=root.prices
+    )
     problems = [
         *built.problems,
+        *plugins.problems,
         *upstreams.problems,
         *summariser.problems,
-        *_host_problems(root),
-        *_default_provider_problems(root.default_provider, upstreams.providers),
-        *_bound_problems(root.limits),
-        *notes_problems(root.notes),
-        *budget_problems(root.budget, root.budgets),
+        *offload.problems,
+        *failover_problems(root.providers, upstreams.providers),
+        *_root_problems(root, upstreams.providers),
     ]
     if problems:
         raise _wrong(file, problems)
@@ -144,7 +149,9 @@ def _resolve(
         expected_applications=_expected_applications(root),
         prices=root.prices,
         summariser=summariser.settings,
+        offload=offload.settings,
         notes=root.notes,
+        plugins=plugins.settings,
         budgets=build_budgets(root.budget, root.budgets),
         require_raw_log=root.budget.require_raw_log,
         file=file,
@@ -152,13 +159,30 @@ def _resolve(
             *built.warnings,
             *upstreams.warnings,
             *summariser.warnings,
-            *reference_warnings(root),
-            *_default_policy_warnings(root),
-            *_limit_warnings(root.limits),
-            *budget_warnings(root.budget, root.budgets),
-            *raw_log_warnings(root.budget, raw_log=root.store.raw_log),
+            *offload.warnings,
+            *plugins.warnings,
+            *limit_warnings(root.limits, upstreams.providers),
+            *_root_warnings(root),
         ),
     )
+
+
+def _root_problems(root: FileKeys, providers: tuple[Provider, ...]) -> list[str]:
+    return [
+        *_host_problems(root),
+        *_default_provider_problems(root.default_provider, providers),
+        *_bound_problems(root.limits),
+        *notes_problems(root.notes),
+        *budget_problems(root.budget, root.budgets),
+    ]
+
+
+def _root_warnings(root: FileKeys) -> list[str]:
+    return [
+        *_default_policy_warnings(root),
+        *budget_warnings(root.budget, root.budgets),
+        *raw_log_warnings(root.budget, raw_log=root.store.raw_log),
+    ]
 
 
 def _expected_applications(root: FileKeys) -> float:
@@ -221,11 +245,6 @@ def _default_policy_warnings(root: FileKeys) -> list[str]:
             "that none of them matches stays exact; say default_policy = true to add coldpress's own rules"
         ]
     return []
-
-
-def _limit_warnings(limits: LimitKeys) -> list[str]:
-    asked = (("concurrency", limits.concurrency), ("rpm", limits.rpm))
-    return [f"limits.{key} = {value} is not enforced yet" for key, value in asked if value is not None]
 
 
 def _wrong(file: Path | None, problems: list[str]) -> ConfigError:

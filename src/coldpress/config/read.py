@@ -15,11 +15,13 @@ from coldpress.config.masked import shown
 from coldpress.config.shapes import (
     Choice,
     Choices,
+    FreeTables,
     NamedTables,
     Rows,
     Scalar,
     Shape,
     Table,
+    Texts,
     say_shape,
     shapes_of,
 )
@@ -53,11 +55,17 @@ def read_table(keys: type[T], tree: object, problems: list[str], *, at: str = ""
         return None
     before = len(problems)
     shapes = shapes_of(keys)
-    for name in tree:
-        if name not in shapes:
-            problems.append(_unknown(str(name), at, shapes))
     values: dict[str, object] = {}
+    free = next((name for name, shape in shapes.items() if isinstance(shape, FreeTables)), None)
+    if free is not None:
+        shapes = {name: shape for name, shape in shapes.items() if name != free}
+        values[free] = _free_tables({name: tree[name] for name in tree if name not in shapes}, at, problems)
+    for name in tree:
+        if name not in shapes and free is None:
+            problems.append(_unknown(str(name), at, shapes))
     for key in keys_of(keys):
+        if key.name == free:
+            continue
         full = f"{at}.{key.name}" if at else key.name
         if key.name not in tree:
             if key.default is MISSING:
@@ -93,6 +101,8 @@ def _read(shape: Shape, value: object, about: About, at: str, problems: list[str
             raise _refuse(value, shape, at, problems, words=words)
         case Choices(words):
             return _choices(shape, value, at, problems)
+        case Texts():
+            return _texts(shape, value, at, problems)
         case Table(keys):
             return _kept(read_table(keys, value, problems, at=at))
         case NamedTables(keys, names):
@@ -110,6 +120,8 @@ def _read(shape: Shape, value: object, about: About, at: str, problems: list[str
                 raise _refuse(value, shape, at, problems, bounds=brackets)
             rows = [read_table(keys, row, problems, at=f"{at}[{index}]") for index, row in enumerate(value)]
             return tuple(_kept(row) for row in rows)
+        case FreeTables():
+            raise TypeError("free tables stand in the place of their key")
 
 
 def _scalar(shape: Scalar, value: object, about: About, at: str, problems: list[str]) -> object:
@@ -135,6 +147,23 @@ def _choices(shape: Choices, value: object, at: str, problems: list[str]) -> tup
             place = f"{at}[{index}]" if isinstance(value, list) else at
             raise _refuse(word, shape, place, problems, words=shape.words)
     return tuple(listed)
+
+
+def _texts(shape: Texts, value: object, at: str, problems: list[str]) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise _refuse(value, shape, at, problems)
+    for index, text in enumerate(value):
+        if not (isinstance(text, str) and text):
+            raise _refuse(text, Scalar("text"), f"{at}[{index}]", problems)
+    return tuple(value)
+
+
+def _free_tables(found: Mapping[object, object], at: str, problems: list[str]) -> dict[str, Mapping[object, object]]:
+    tables = {str(name): table for name, table in found.items() if isinstance(table, Mapping)}
+    for name, value in found.items():
+        if not isinstance(value, Mapping):
+            problems.append(f"{at}.{_quoted(str(name))} is {_show(value)}; it must be a table")
+    return tables
 
 
 def _check_names(given: list[str], names: tuple[str, ...], at: str, problems: list[str]) -> None:
@@ -190,7 +219,7 @@ def _unknown(name: str, at: str, shapes: Mapping[str, Shape]) -> str:
     elsewhere = [f"{table}.{name}" for table, inner in _inner_tables() if name in inner]
     if elsewhere and not at:
         return f"{full} is not a setting; did you mean {elsewhere[0]}?"
-    return f"{full} is not a setting; {at or 'the top level'} may hold {', '.join(shapes)}"
+    return f"{full} is not a setting; {at or 'the top level'} may hold {', '.join(shapes) or 'nothing'}"
 
 
 def _inner_tables() -> list[tuple[str, dict[str, Shape]]]:

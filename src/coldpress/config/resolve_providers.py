@@ -71,6 +71,10 @@ def build_providers(
                     otherwise="so that the client's own key passes through",
                 ),
                 pricing=build_prices(keys.pricing, f"providers.{name}", problems),
+                concurrency=keys.concurrency,
+                rpm=keys.rpm,
+                failover=keys.failover,
+                failover_model=keys.failover_model,
             )
         )
     return BuiltProviders(tuple(providers), tuple(problems), tuple(warnings))

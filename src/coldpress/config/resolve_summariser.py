@@ -17,7 +17,8 @@ from coldpress.measure.price_tables import PriceTableName
 
 _AT: Final = "summariser"
 _CALL: Final[dict[Literal["openai", "anthropic"], str]] = {"openai": "/chat/completions", "anthropic": "/messages"}
-_ENDS_IN_VERSION: Final = re.compile(r"/v[0-9]+[a-z0-9]*")
+_ENDS_IN_VERSION: Final = re.compile(r"/(?:v[0-9]+[a-z0-9]*|beta)")
+"""`/beta` is the version of DeepSeek's newest features."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,19 +81,21 @@ def build_summariser(
     return BuiltSummariser(settings, tuple(problems), tuple(warnings))
 
 
-def endpoint(url: str, kind: Literal["openai", "anthropic"]) -> str:
-    """Complete an address to that of the call.
+def endpoint(url: str, kind: Literal["openai", "anthropic"], *, version: str = "/v1") -> str:
+    """Complete an address to that of the call; `version` stands in between where the address ends in none.
 
     >>> endpoint("https://llm.example.com", "anthropic")
     'https://llm.example.com/v1/messages'
     >>> endpoint("https://llm.example.com/api/paas/v4/", "openai")
     'https://llm.example.com/api/paas/v4/chat/completions'
+    >>> endpoint("https://llm.example.com/beta", "openai")
+    'https://llm.example.com/beta/chat/completions'
     """
     bare, call = url.rstrip("/"), _CALL[kind]
     if bare.endswith(call):
         return bare
-    version = "" if _ENDS_IN_VERSION.fullmatch(bare[bare.rfind("/") :]) else "/v1"
-    return f"{bare}{version}{call}"
+    between = "" if _ENDS_IN_VERSION.fullmatch(bare[bare.rfind("/") :]) else version
+    return f"{bare}{between}{call}"
 
 
 def _url(kind: Literal["openai", "anthropic"], keys: SummariserKeys, problems: list[str], warnings: list[str]) -> str:

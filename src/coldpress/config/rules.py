@@ -9,7 +9,7 @@ from typing import Final, get_args
 from coldpress.config.read import nearest
 from coldpress.config.reference import PlacedRule
 from coldpress.engine.catalogue import Kind
-from coldpress.engine.policy import KIND_PREFIX, UNBUILT, Rule, RuleMode
+from coldpress.engine.policy import KIND_PREFIX, Rule
 
 KINDS: Final[tuple[str, ...]] = get_args(Kind)
 
@@ -39,22 +39,14 @@ def build_rules(placed: tuple[PlacedRule, ...]) -> BuiltRules:
 
 def _rule(placed: PlacedRule) -> Rule:
     keys = placed.keys
-    built: list[RuleMode] = []
-    unbuilt: list[str] = []
-    for mode in keys.mode:
-        match mode:
-            case "exact" | "lossless" | "dedupe" | "deterministic" | "mask":
-                built.append(mode)
-            case "keyword" | "model" | "source":
-                unbuilt.append(mode)
     return Rule(
         match=keys.match,
-        modes=tuple(built) or ("exact",),
+        modes=keys.mode,
         first_pass=keys.first_pass,
         rerun=keys.rerun,
         min_bytes=keys.min_bytes,
         age=keys.age,
-        unbuilt=tuple(unbuilt),
+        ungated=placed.ungated if keys.gate is None else not keys.gate,
     )
 
 
@@ -84,11 +76,10 @@ def _kind_problems(placed: PlacedRule) -> list[str]:
 
 
 def _warnings(placed: PlacedRule) -> list[str]:
-    keys, told = placed.keys, []
-    unbuilt = [mode for mode in keys.mode if mode in UNBUILT]
-    if unbuilt:
-        told.append(
-            f'{placed.at} (match "{keys.match}"): mode {", ".join(unbuilt)} is not built yet; '
-            "the tools it matches stay exact"
-        )
-    return told
+    keys = placed.keys
+    if placed.ungated and keys.gate is None and ("keyword" in keys.mode or "source" in keys.mode):
+        return [
+            f'{placed.at} (match "{keys.match}"): results are rewritten after one exposure whatever that costs, as in '
+            "the reference experiment; say gate = true in the rule to rewrite only where it pays"
+        ]
+    return []

@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from coldpress.config.keys import EXPECTED_APPLICATIONS, DefaultProviderKeys, LimitKeys, StoreKeys
+from coldpress.config.keys import EXPECTED_APPLICATIONS, DefaultProviderKeys, StoreKeys
+from coldpress.config.limit_keys import LimitKeys
 from coldpress.config.notes_keys import NotesKeys
+from coldpress.config.offload_settings import OffloadSettings
+from coldpress.config.plugin_settings import PluginSettings
 from coldpress.config.secret import Secret
 from coldpress.config.summariser_settings import SummariserSettings
 from coldpress.engine.budget import Budgets
@@ -31,6 +34,10 @@ class Provider:
         operation: what to do with its requests.
         api_key: takes the place of the client's key; `None` where the client's own passes through.
         pricing: prices from the settings, each under the name clients send; they go before built-in ones.
+        concurrency: inference requests that it has at one time, `None` for no limit of its own.
+        rpm: inference requests that go to it in any 60 seconds, `None` for no limit of its own.
+        failover: name of the provider that is asked once where this one fails, `None` where there is none.
+        failover_model: what that one is asked for, `None` for the model that the request names.
     """
 
     name: str
@@ -39,6 +46,10 @@ class Provider:
     operation: Operation
     api_key: Secret | None = None
     pricing: tuple[Prices, ...] = ()
+    concurrency: int | None = None
+    rpm: int | None = None
+    failover: str | None = None
+    failover_model: str | None = None
 
     @property
     def prices(self) -> dict[str, Prices]:
@@ -61,6 +72,8 @@ class Settings:
         budgets: when prompts are compacted, and how far.
         require_raw_log: whether nothing is compacted that does not stand in the raw log first.
         summariser: who summarises the messages that leave a prompt.
+        offload: who summarises single results.
+        plugins: which plugins are on, what they may do, and their settings.
         notes: whose notes are used, and how much of them is kept and shown.
         warnings: everything the file asks for that this version does not do, one sentence each.
     """
@@ -83,7 +96,9 @@ class Settings:
     budgets: Budgets = field(default_factory=Budgets)
     require_raw_log: bool = False
     summariser: SummariserSettings = field(default_factory=SummariserSettings)
+    offload: OffloadSettings = field(default_factory=OffloadSettings)
     notes: NotesKeys = field(default_factory=NotesKeys)
+    plugins: PluginSettings = field(default_factory=PluginSettings)
     warnings: tuple[str, ...] = ()
     file: Path | None = field(default=None, compare=False)
 

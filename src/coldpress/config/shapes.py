@@ -46,6 +46,11 @@ class Choices:
 
 
 @dataclass(frozen=True, slots=True)
+class Texts:
+    """A list of texts."""
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
     """A table with keys of its own."""
 
@@ -67,7 +72,12 @@ class Rows:
     keys: type[DataclassInstance]
 
 
-Shape = Scalar | Choice | Choices | Table | NamedTables | Rows
+@dataclass(frozen=True, slots=True)
+class FreeTables:
+    """Tables under all names that are no keys of the table around them, with keys that somebody else checks."""
+
+
+Shape = Scalar | Choice | Choices | Texts | Table | NamedTables | Rows | FreeTables
 
 
 def shapes_of(table: type[DataclassInstance]) -> dict[str, Shape]:
@@ -88,7 +98,9 @@ def say_shape(shape: Shape) -> str:
             return f"one of {', '.join(words)}"
         case Choices(words):
             return f"one or a list of {', '.join(words)}"
-        case Table() | NamedTables():
+        case Texts():
+            return "a list of texts"
+        case Table() | NamedTables() | FreeTables():
             return "a table"
         case Rows():
             return "a list of tables"
@@ -102,9 +114,13 @@ def _shape(hint: object) -> Shape:
     if origin is Literal:
         return Choice(tuple(arguments))
     if origin is Mapping:
+        if get_origin(arguments[1]) is Mapping:
+            return FreeTables()
         names = get_args(arguments[0])
         return NamedTables(arguments[1], tuple(names))
     if origin is tuple:
+        if arguments[0] is str:
+            return Texts()
         return Choices(get_args(arguments[0])) if get_origin(arguments[0]) is Literal else Rows(arguments[0])
     if isinstance(hint, type) and is_dataclass(hint):
         return Table(hint)

@@ -8,8 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coldpress.config.about import Key, keys_of
-from coldpress.config.keys import REFERENCE_TABLES, FileKeys
-from coldpress.config.shapes import Choice, Choices, NamedTables, Rows, Shape, Table, say_shape, shapes_of
+from coldpress.config.keys import FileKeys
+from coldpress.config.shapes import (
+    Choice,
+    Choices,
+    FreeTables,
+    NamedTables,
+    Rows,
+    Shape,
+    Table,
+    say_shape,
+    shapes_of,
+)
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -25,11 +35,7 @@ _TOP = """\
 def template() -> str:
     """Give the whole file. It is valid as it is, and says nothing that differs from the defaults."""
     plain = [_key_lines(FileKeys, key) for key in keys_of(FileKeys) if not _is_table(FileKeys, key)]
-    tables = [
-        _table_lines(key, shapes_of(FileKeys)[key.name])
-        for key in keys_of(FileKeys)
-        if _is_table(FileKeys, key) and key.name not in REFERENCE_TABLES
-    ]
+    tables = [_table_lines(key, shapes_of(FileKeys)[key.name]) for key in keys_of(FileKeys) if _is_table(FileKeys, key)]
     return "\n".join([_TOP, *plain, *tables])
 
 
@@ -74,16 +80,30 @@ def _table_lines(key: Key, shape: Shape) -> str:
 def _section(header: str, keys: type[DataclassInstance], *, comment_header: bool) -> str:
     rule = "# " + "-" * (_WIDTH - 2)
     head = f"# {header}" if comment_header else header
-    inner: list[str] = []
+    plain: list[str] = []
+    tables: list[str] = []
     for key in keys_of(keys):
-        shape = shapes_of(keys)[key.name]
-        if isinstance(shape, NamedTables):
-            inner.append(_section(f"{header[:-1]}.{key.name}.{key.about.example}]", shape.keys, comment_header=True))
-        elif isinstance(shape, Rows):
-            inner.append(_section(f"[[{header.strip('[]')}.{key.name}]]", shape.keys, comment_header=True))
-        else:
-            inner.append(_key_lines(keys, key))
-    return "\n".join([rule, _comment(keys.__doc__ or ""), head, "", *inner])
+        match shapes_of(keys)[key.name]:
+            case NamedTables(under):
+                tables.append(_section(f"{header[:-1]}.{key.name}.{key.about.example}]", under, comment_header=True))
+            case Table(under):
+                tables.append(_section(f"[{header.strip('[]')}.{key.name}]", under, comment_header=True))
+            case Rows(under) if under in _top_level_rows():
+                at = f"[[{header.strip('[]')}.{key.name}]]"
+                plain.append(f"{_comment(f'{at}, with the keys above: {key.about.line}')}\n")
+            case Rows(under):
+                tables.append(_section(f"[[{header.strip('[]')}.{key.name}]]", under, comment_header=True))
+            case FreeTables():
+                continue  # their keys are the plugins' own
+            case _:
+                plain.append(_key_lines(keys, key))
+    # Tables stand behind all plain keys: in TOML a key belongs to the last header above it.
+    return "\n".join([rule, _comment(keys.__doc__ or ""), head, "", *plain, *tables])
+
+
+def _top_level_rows() -> tuple[type[DataclassInstance], ...]:
+    """Rows whose keys are written out once already."""
+    return tuple(shape.keys for shape in shapes_of(FileKeys).values() if isinstance(shape, Rows))
 
 
 def _key_lines(table: type[DataclassInstance], key: Key) -> str:

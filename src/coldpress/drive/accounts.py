@@ -28,6 +28,9 @@ FORECAST_SECONDS = 600.0
 QUIET_SECONDS = 6 * 3600.0
 """A conversation without a request for this long counts as ended."""
 
+NO_TOKENS = "tokens of an edit"
+"""What is missing where nobody counted them."""
+
 _MTOK = 1_000_000
 
 _NEARLY_ALL = 0.9
@@ -128,6 +131,20 @@ class Accounts:
             self._prices[key] = found
         return found
 
+    def routes(self, provider: str, model: str | None, at: float) -> tuple[Prices, ...] | Unpriced:
+        """What a model costs at each provider that may serve it: its own, and the one that would stand in for that.
+
+        Nothing fails over to where the price is not known.
+        """
+        own = self.prices(provider, model, at)
+        if isinstance(own, Unpriced):
+            return own
+        known = self._settings.provider(provider)
+        if known is None or known.failover is None:
+            return (own,)
+        other = self.prices(known.failover, known.failover_model or model, at)
+        return (own,) if isinstance(other, Unpriced) else (own, other)
+
     def requests_to_come(self, harness: str | None, so_far: int) -> float:
         """Expected further requests of a conversation, the one at hand included, behind `so_far` earlier ones."""
         curve = self._curves.get(harness)
@@ -210,7 +227,7 @@ def _without_summaries(
     if isinstance(bill, Unpriced):
         return Money(prices=label, unpriced=bill.missing)
     if removed is None or isinstance(prices, Unpriced):
-        return Money(bill, prices=label, unpriced=("tokens of an edit",))
+        return Money(bill, prices=label, unpriced=(NO_TOKENS,))
     if broken is not None:
         rewritten = broken.rewritten(usage)
     else:

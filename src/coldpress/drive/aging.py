@@ -13,9 +13,11 @@ from coldpress.drive.accounts import Accounts
 from coldpress.drive.counting import Counting, ends_of
 from coldpress.drive.memory import Lineage, Recent, Refused
 from coldpress.drive.reads import Reads
+from coldpress.drive.result_summaries import ResultSummaries, Sought
 from coldpress.drive.runs import run_of
 from coldpress.engine import aged as aged_results
-from coldpress.engine.aged import Aged, Due, Known, RuleOf, View
+from coldpress.engine.aged import Aged, Due, Known, RuleOf
+from coldpress.engine.aged_view import View, view
 from coldpress.engine.belief import Held
 from coldpress.engine.binding import editable_from
 from coldpress.engine.cut import Weighed, weigh
@@ -23,12 +25,13 @@ from coldpress.engine.gate import Terms
 from coldpress.engine.policy import RuleMode
 from coldpress.engine.rebuild import Written
 from coldpress.engine.session import Session
+from coldpress.engine.source_reads import pressable, regretted
 from coldpress.measure.prices import Unpriced
 from coldpress.measure.token_families import family_of
 from coldpress.model.conversation import Conversation, ToolName
 from coldpress.model.edits import Batch
 from coldpress.model.identity import EditKey
-from coldpress.model.records import Cut, Line, Operation, Pressure
+from coldpress.model.records import Cut, Line, Offloaded, Operation, Pressure
 from coldpress.wire.marks import Insertion
 
 COUNT_BYTES: Final = 8 * 1024
@@ -124,6 +127,8 @@ class Considered:
         mark: a cache mark of ours that goes with the decision.
         pressure: where the prompt came up to the trigger of its budget.
         written: messages that go altogether with the decision, and what takes their place.
+        sought: summaries of single results that would pay if they were there; `None` where no rule asks for any.
+        offloaded: what came of asking for them.
     """
 
     weighed: Weighed
@@ -132,6 +137,8 @@ class Considered:
     mark: Insertion | None = None
     pressure: Pressure | None = None
     written: Written | None = None
+    sought: Sought | None = None
+    offloaded: Offloaded | None = None
 
     @property
     def applied(self) -> bool:
@@ -159,7 +166,7 @@ class Considered:
             return self
         cut = replace(self.weighed.cut, reason=reason, applied=0, mark=False)
         pressure = self.pressure and replace(self.pressure, reason=reason, after_tokens=self.pressure.before_tokens)
-        return Considered(Weighed((), cut), self.ends, pressure=pressure)
+        return Considered(Weighed((), cut), self.ends, pressure=pressure, offloaded=self.offloaded)
 
     @property
     def lines(self) -> tuple[Line, ...]:
@@ -187,14 +194,19 @@ class Aging:
         settings: with the rules.
         accounts: for prices and forecasts.
         counting: of tokens.
+        summaries: of single results, `None` where nobody makes any.
     """
 
-    def __init__(self, settings: Settings, accounts: Accounts, counting: Counting) -> None:
+    def __init__(
+        self, settings: Settings, accounts: Accounts, counting: Counting, summaries: ResultSummaries | None = None
+    ) -> None:
         self._settings = settings
         self._accounts = accounts
         self._counting = counting
-        ages = (rule.age for rule in settings.policy.rules if rule.aged_mode is not None)
-        self._youngest = min(ages, default=sys.maxsize)
+        self._summaries = summaries
+        rules = settings.policy.rules
+        self._youngest = min((rule.youngest for rule in rules if rule.youngest is not None), default=sys.maxsize)
+        self._has_ungated = any(rule.ungated for rule in rules)
         self.rule_of: RuleOf = functools.lru_cache(MOST_RULES)(settings.policy.rule_for)
         self._views: Recent[tuple[EditKey, str, RuleMode, bool], View | None] = Recent(MOST_VIEWS)
         self._known: Recent[tuple[str, tuple[ToolName, ...]], Known] = Recent(MOST_REMEMBERED)
@@ -207,7 +219,7 @@ class Aging:
         terms = self.terms(asked) if self._accounts.ready else None
         if terms is None or len(asked.session.shown) - len(known.shown) > MOST_LOOKED_AT:
             return Look(asked, known, terms, is_heavy=True)
-        due = aged_results.due(asked.session, self.rule_of, known)
+        due = aged_results.due(asked.session, self.rule_of, known, prefilled=_is_prefilled(asked.conversation))
         return Look(asked, known, terms, due, is_heavy=self._is_heavy(asked, known, due[0], terms))
 
     def may_have_aged(self, session: Session) -> bool:
@@ -219,25 +231,34 @@ class Aging:
     def consider(self, look: Look) -> Considered | None:
         """Decide on the aged results of a request; `None` where there are none."""
         asked, terms = look.asked, look.terms or self.terms(look.asked)
-        due, settled = look.due or aged_results.due(asked.session, self.rule_of, look.known)
-        if isinstance(terms, Cut):
-            self._learn(look, aged_results.learned(asked.session, due, settled, look.known, None))
+        conversation, session = asked.conversation, asked.session
+        prefilled = _is_prefilled(conversation)
+        due, settled = look.due or aged_results.due(session, self.rule_of, look.known, prefilled=prefilled)
+        if isinstance(terms, Cut) and not self._has_ungated:
+            self._learn(look, aged_results.learned(session, due, settled, look.known, None))
             count = len(look.known.gains) + len(look.known.unviewed) + len(due)
             return Considered(Weighed((), replace(terms, candidates=count))) if count else None
-        conversation = asked.conversation
-        candidates, gains = aged_results.aged(
-            asked.session, due, look.known, functools.partial(self.view, conversation)
-        )
-        self._learn(look, aged_results.learned(asked.session, due, settled, look.known, gains))
-        if not candidates:
+        candidates, gains = aged_results.aged(session, due, look.known, functools.partial(self.view, conversation))
+        self._learn(look, aged_results.learned(session, due, settled, look.known, gains))
+        candidates = _in_order((*pressable(conversation, session, candidates), *regretted(conversation, session)))
+        unwritten = self._summaries.unwritten(conversation, due) if self._summaries is not None else ()
+        if not candidates and not unwritten:
             return None
-        layout = self._counting.layout(asked.name, conversation, asked.session)
+        layout = self._counting.layout(asked.name, conversation, session)
         ends = ends_of(layout, conversation, asked.lineage, asked.held)
-        reads = Reads.of(conversation, asked.session, asked.held, ends, asked.provider)
+        reads = Reads.of(conversation, session, asked.held, ends, asked.provider)
         weighed, mark = self._weighed(asked, candidates, reads, terms, asked.scale)
+        sought = None
+        if unwritten and self._summaries is not None:
+            free = [aged for aged in candidates if not aged.view.only_cold]
+            sought = self._summaries.sought(
+                unwritten, free, reads, asked.held, terms, scale=asked.scale, floor=self._floor(asked)
+            )
+        if not candidates and sought is not None and sought.declined is not None:
+            weighed = Weighed((), sought.declined)
         freed = sum(aged.view.freed_tokens for aged in weighed.chosen)
         counted = max(0, round(layout.sums[-1] - freed * family_of(conversation.head.model).scale))
-        return Considered(weighed, ends, counted, mark)
+        return Considered(weighed, ends, counted, mark, sought=sought)
 
     def _is_heavy(self, asked: Question, known: Known, due: Sequence[Due], terms: Terms | Cut) -> bool:
         """Whether there is much to read, count or weigh, or something to load first."""
@@ -255,7 +276,7 @@ class Aging:
             self._known.note((look.asked.name, look.asked.conversation.head.tools), learned)
 
     def _weighed(
-        self, asked: Question, candidates: Sequence[Aged], reads: Reads, terms: Terms, scale: float
+        self, asked: Question, candidates: Sequence[Aged], reads: Reads, terms: Terms | Cut, scale: float
     ) -> tuple[Weighed, Insertion | None]:
         """Ask the gate; where a warm cut would go, once more with the client's marks, which are costly to read."""
         ask = functools.partial(
@@ -281,15 +302,15 @@ class Aging:
 
     def terms(self, asked: Question) -> Terms | Cut:
         """What the gate decides on, or the reason why it cannot."""
-        prices = self._accounts.prices(asked.provider, asked.conversation.head.model, asked.at)
-        if isinstance(prices, Unpriced):
+        routes = self._accounts.routes(asked.provider, asked.conversation.head.model, asked.at)
+        if isinstance(routes, Unpriced):
             return Cut("unpriced")
         if asked.held.belief.state == "unknown":
             return Cut("unknown_cache")
         if not asked.lineage.reads_reported:
             return Cut("unknown_usage")
         return Terms(
-            routes=(prices,),
+            routes=routes,
             requests=self._accounts.requests_to_come(asked.harness, len(asked.session.replies)),
             state=asked.held.belief.state,
             long=asked.lineage.long_writes,
@@ -310,12 +331,34 @@ class Aging:
 
     def view(self, conversation: Conversation, due: Due) -> View | None:
         """Give the view of a result in a mode; `None` where it must stay, or gains too little."""
+        if due.mode == "model":
+            return self._summarised(conversation, due)
         name = _name(due, conversation.head.tools)
         if name in self._views:
             return self._views.get(name)
-        view = aged_results.view(conversation, due.seen, due.rule, due.mode)
-        self._views.note(name, view)
-        return view
+        made = view(conversation, due.seen, due.rule, due.mode)
+        self._views.note(name, made)
+        return made
+
+    def _summarised(self, conversation: Conversation, due: Due) -> View | None:
+        """Give the view with another model's summary; it may come at any time, so nothing is remembered of it."""
+        if self._summaries is None:
+            return None
+        summary_of = functools.partial(self._summaries.summary, conversation)
+        return view(conversation, due.seen, due.rule, due.mode, summary_of=summary_of)
+
+
+def _is_prefilled(conversation: Conversation) -> bool:
+    """Whether a request ends with the beginning of a reply, which nobody has answered to yet."""
+    return bool(conversation.messages) and conversation.messages[-1].role == "assistant"
+
+
+def _in_order(found: Sequence[Aged]) -> tuple[Aged, ...]:
+    return tuple(sorted(found, key=_place_of))
+
+
+def _place_of(aged: Aged) -> int:
+    return aged.seen.literal.span.start
 
 
 def _name(due: Due, offered: Sequence[ToolName]) -> tuple[EditKey, str, RuleMode, bool]:

@@ -17,27 +17,32 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from coldpress.config.settings import Settings
 from coldpress.drive.accounts import Accounts
 from coldpress.drive.aging import Considered
+from coldpress.drive.calls import Calls
 from coldpress.drive.exchange import Inbound, Prepared
+from coldpress.drive.extensions import Extensions
 from coldpress.drive.faults import Fault
+from coldpress.drive.guard import Guard
 from coldpress.drive.insight import Insight, Opened
 from coldpress.drive.planned import Planned, decided_on, with_edits
+from coldpress.drive.planning import CLIENT_COMPACTION, Planning, wished
 from coldpress.drive.receipts import Sending, lineage_of, receipt_of, unread_receipt
 from coldpress.drive.settle import Decided, Settler
 from coldpress.drive.tails import Tails
 from coldpress.drive.watching import Watching
 from coldpress.drive.weighing import Weighing
-from coldpress.engine.client_requests import is_client_compaction
-from coldpress.engine.plan import places, propose, undecided_from
 from coldpress.engine.session import Session
+from coldpress.measure.rates import Unpriced
 from coldpress.model.conversation import Conversation
 from coldpress.model.errors import StoreError
-from coldpress.model.records import Finding, Operation, Outcome
+from coldpress.model.records import Finding, Outcome, Receipt
+from coldpress.stores.amounts import Amount
 from coldpress.stores.base import Store
+from coldpress.stores.spending import day_of
 from coldpress.wire.prefix import Checkpoint, Reader
 from coldpress.wire.span import Misread, splice
 
@@ -46,9 +51,6 @@ log = logging.getLogger(__name__)
 OFFLOAD_BYTES = 48 * 1024
 """Requests with more unread bytes than this are read in a thread. Below, the change of threads costs more (0.4 ms a
 request at 128 KiB) than it saves others: a 12 kB log to press takes five milliseconds either way."""
-
-CLIENT_COMPACTION = "client_compaction"
-"""The receipt's word for a request by which a client summarises its own conversation."""
 
 NO_TIME = "no_time"
 """The receipt's word for a request of which there was no time to say whether anything may become smaller."""
@@ -79,6 +81,10 @@ class Driver:
         self._settler = Settler(store, require_log=settings.require_raw_log)
         self._clock = clock
         self._accounts = Accounts(settings, store, clock=clock)
+        pii = settings.plugins.pii
+        self._guard = Guard(pii, store, self._workers) if pii is not None else None
+        self._extensions = Extensions(settings.plugins)
+        self._calls = Calls(settings.plugins, store, self._extensions)
         self._insight = Insight(settings, store, self._accounts)
         self._weighing = Weighing(
             settings,
@@ -88,6 +94,15 @@ class Driver:
             settler=self._settler,
             workers=self._workers,
         )
+        self._planning = Planning(
+            settings,
+            self._reader,
+            settler=self._settler,
+            insight=self._insight,
+            weighing=self._weighing,
+            calls=self._calls,
+            extensions=self._extensions,
+        )
         self._watching = Watching()
         self._tails = Tails()
         self._workers.submit(self._accounts.warm)
@@ -95,8 +110,37 @@ class Driver:
     async def prepare(self, inbound: Inbound) -> Prepared:
         """Decide what to send for a request; returns when everything it replaces can be recalled.
 
-        Never raises for a reason of ours: the client's own bytes are sent and the receipt says why.
+        Never raises for a reason of ours: the client's own bytes are sent and the receipt says why. All that is read
+        and sent on is what `screen` leaves of the request.
+
+        Raises:
+            Withheld: it may not be sent at all.
         """
+        inbound = await self.screen(inbound)
+        prepared = await self._prepare_or_pass_through(inbound)
+        if inbound.screened is not None and inbound.screened.changed:
+            return replace(prepared, changed=True)
+        return prepared
+
+    async def screen(self, inbound: Inbound, *, keep: bool = True) -> Inbound:
+        """Give a request without what may not leave, once; see `Guard.screened`.
+
+        Raises:
+            Withheld: it may not be sent at all.
+        """
+        operation = wished(inbound, self._settings)
+        if self._guard is None or inbound.screened is not None or operation == "off":
+            return inbound
+        return await self._guard.screened(inbound, operation, keep=keep)
+
+    @property
+    def screens(self) -> Literal["no", "open", "closed"]:
+        """Whether requests are looked through, and whether one goes on that cannot be."""
+        if self._guard is None:
+            return "no"
+        return "closed" if self._guard.fails_closed else "open"
+
+    async def _prepare_or_pass_through(self, inbound: Inbound) -> Prepared:
         fault = Fault("request passed through", inbound.request_id)
         with fault.kept():
             return await self._prepare_or_pass(inbound)
@@ -121,10 +165,15 @@ class Driver:
 
         Never raises: the reply is out, and what became of it is written down even where nothing could be learned.
         """
+        calls = self._calls.ended(outcome.request_id)
+        if calls is not None:
+            outcome = replace(outcome, captures=calls.captures, plugins=calls.notes)
+        with Fault("plugins not told of a reply", outcome.request_id).kept():
+            self._extensions.after(outcome, calls.called if calls is not None else ())
         opened: Opened | None = None
         with Fault("nothing learned from a reply", outcome.request_id).kept():
             opened = self._insight.learn(outcome)
-            if opened is not None:
+            if opened is not None and (outcome.failover is None or not outcome.failover.served):
                 found = self._watching.reply(
                     outcome, opened.held, event_before=opened.had_events, cut_here=opened.cut_here
                 )
@@ -163,7 +212,20 @@ class Driver:
         Applications are every text that went upstream smaller: new views, and standing edits sent again. Every sum
         stands beside the number of requests or replies it was taken over.
         """
-        return self._store.totals().as_object()
+        totals = self._store.totals().as_object()
+        return {**totals, "plugins": self._extensions.totals(totals.get("plugins"))}
+
+    def spent(self, at: float) -> Amount:
+        """Say what the requests cost that ended on the UTC day of `at` (seconds since 1970); blocking.
+
+        Raises:
+            StoreError: the store cannot tell.
+        """
+        return self._store.spent_on(day_of(at))
+
+    def is_priced(self, provider: str, model: str | None, at: float) -> bool:
+        """Whether a model has a price at a provider; blocking where the price list has not been read yet."""
+        return not isinstance(self._accounts.prices(provider, model, at), Unpriced)
 
     @property
     def patience_seconds(self) -> float:
@@ -177,6 +239,7 @@ class Driver:
     def close(self) -> None:
         """Let the workers go, once what they have begun is done."""
         self._workers.shutdown(wait=True, cancel_futures=False)
+        self._extensions.close()
 
     async def _prepare(self, inbound: Inbound) -> Prepared:
         self._log_request(inbound)
@@ -184,9 +247,10 @@ class Driver:
             checkpoint = self._reader.find(inbound.body, inbound.format)
         unread = len(inbound.body) - (checkpoint.length if checkpoint else 0)
         try:
-            planned = await self._run(lambda: self._plan(inbound, checkpoint), beside=unread > OFFLOAD_BYTES)
+            beside = unread > OFFLOAD_BYTES or self._extensions.looks_at_requests
+            planned = await self._run(lambda: self._planning.plan(inbound, checkpoint), beside=beside)
             if CLIENT_COMPACTION in planned.notes and planned.operation != "observe":
-                planned = await self._run(lambda: self._fitted(inbound, planned), beside=True)
+                planned = await self._run(lambda: self._planning.fitted(inbound, planned), beside=True)
             planned, considered = await self._consider(inbound, planned)
         except TimeoutError:
             return self._prefix_only(inbound, checkpoint, "over_budget")
@@ -200,56 +264,6 @@ class Driver:
             return work()
         async with asyncio.timeout(self._settings.limits.prepare_seconds * PLANNING_SHARE):
             return await asyncio.get_running_loop().run_in_executor(self._workers, work)
-
-    def _plan(self, inbound: Inbound, checkpoint: Checkpoint[Session] | None) -> Planned:
-        """Read and decide on what is at first sight; blocking, runs on any thread."""
-        reading = self._reader.read(inbound.body, inbound.format, checkpoint)
-        conversation = reading.conversation
-        before = reading.extra if conversation.known and reading.extra is not None else Session()
-        operation, notes = self._operation(inbound, conversation)
-        if operation == "off":
-            return Planned(reading, operation, notes)
-        notes += self._insight.head_notes(conversation, before.head_identity)
-        if conversation.head.stateful:
-            return Planned(reading, operation, (*notes, "pass_through:stateful"))
-        if is_client_compaction(conversation):
-            return Planned(reading, operation, (*notes, CLIENT_COMPACTION))
-        held = self._insight.believe(inbound, conversation)
-        if operation == "press" and self._insight.stopped(conversation):
-            operation, notes = "drain", (*notes, "stopped")
-        return self._proposed(Planned(reading, operation, notes, held))
-
-    def _fitted(self, inbound: Inbound, planned: Planned) -> Planned:
-        """Let a client's own compaction go exact where that fits, else with everything that stands; blocking.
-
-        What it makes of shortened views stays in its summary for good. The history that they kept short for so long may
-        be more than the model takes, though, and no summary would come of it at all.
-        """
-        conversation = planned.conversation
-        held = self._insight.believe(inbound, conversation)
-        tokens = self._weighing.tokens_too_many(inbound, conversation, held)
-        if tokens is None:
-            return planned
-        return replace(self._proposed(replace(planned, operation="drain", held=held)), exact_tokens=tokens)
-
-    def _proposed(self, planned: Planned) -> Planned:
-        """Look up what stands and decide on what is at first sight; blocking."""
-        conversation, reading = planned.conversation, planned.reading
-        before = reading.extra if conversation.known and reading.extra is not None else Session()
-        keys = [place.key for place in places(conversation)]
-        held = {conversation.messages[batch.at].chain for batch in before.aged}
-        looked_for = conversation.messages[undecided_from(conversation) :]
-        chains = [message.chain for message in looked_for if message.chain not in held]
-        known = self._settler.known(keys, chains, last=conversation.messages[-1].chain)
-        batches = known.batches
-        plan = propose(conversation, before, known.standing, self._settings.policy, planned.operation, batches=batches)
-        return replace(
-            planned,
-            plan=plan,
-            pending=tuple(key for key, found in known.standing.items() if found.replacement is not None),
-            pending_batches=tuple(batches),
-            sent_elsewhere=known.sent_elsewhere,
-        )
 
     async def _consider(self, inbound: Inbound, planned: Planned) -> tuple[Planned, Considered | None]:
         """Weigh the aged results, where there may be any.
@@ -278,16 +292,21 @@ class Driver:
             plan.session,
             held=held,
             operation=planned.operation,
-            sent_elsewhere=planned.sent_elsewhere,
+            sent_before=planned.sent_before,
             run=self._run,
         )
 
     async def _settle(self, inbound: Inbound, planned: Planned, considered: Considered | None) -> Prepared:
         """Make what is replaced durable, then splice. What cannot be made durable is sent exact."""
         if planned.plan is None:
-            receipt = receipt_of(inbound, planned.conversation, self._sending(planned, considered), inbound.body)
+            sending = self._sending(planned, considered)
+            if planned.calls.is_on:
+                before = planned.reading.extra or Session()
+                sending = replace(sending, calls=(*before.calls, *planned.calls.restored))
+            body = splice(inbound.body, sending.splices)
+            receipt = receipt_of(inbound, planned.conversation, sending, body)
             self._store.put((), (), receipt)
-            return Prepared(inbound.body, False, receipt, planned.conversation.head.stream)
+            return self._prepared(inbound, planned, body, receipt)
         decided = decided_on(planned, considered, self._tails)
         sending = self._sending(planned, considered, await self._watched(inbound, decided))
         sending = with_edits(sending, decided, decided.session)
@@ -312,7 +331,11 @@ class Driver:
                 note = functools.partial(self._remember, inbound, planned.conversation, considered)
                 await asyncio.get_running_loop().run_in_executor(self._workers, note)
         self._insight.note_sent(inbound, planned.conversation, sending)
-        return Prepared(body, body is not inbound.body, receipt, planned.conversation.head.stream)
+        return self._prepared(inbound, planned, body, receipt)
+
+    def _prepared(self, inbound: Inbound, planned: Planned, body: bytes, receipt: Receipt) -> Prepared:
+        calls = self._calls.on_the_way(inbound, planned.conversation, planned.calls)
+        return Prepared(body, body is not inbound.body, receipt, planned.conversation.head.stream, calls)
 
     def _sending(self, planned: Planned, considered: Considered | None, findings: tuple[Finding, ...] = ()) -> Sending:
         """Begin to say what goes out: everything but the edits."""
@@ -321,6 +344,8 @@ class Driver:
             notes=planned.notes,
             held=planned.held,
             considered=considered,
+            schemas=planned.calls.schemas,
+            plugins=planned.plugins,
             findings=findings,
             had_events=planned.plan is not None and bool(planned.plan.session.aged),
             scale=self._insight.scale(planned.conversation),
@@ -350,12 +375,16 @@ class Driver:
 
     def _prefix_only(self, inbound: Inbound, checkpoint: Checkpoint[Session] | None, why: str) -> Prepared:
         """Send the standing edits of the known prefix and the rest exact: it could not be decided on."""
-        known = checkpoint.extra if checkpoint is not None and self._wished(inbound) != "observe" else Session()
+        operation = wished(inbound, self._settings)
+        known = checkpoint.extra if checkpoint is not None and operation != "observe" else Session()
+        # Its calls go as the client wrote them, like its tools: a model that saw a field in its own calls would fill it
+        # again, and nothing takes it off this reply.
+        known = replace(known, calls=())
         body = splice(inbound.body, known.splices)
         facts = {"request": inbound.request_id, "why": why, "edits": len(known.edits)}
         log.warning("sent with known edits only", extra=facts)
         receipt = replace(
-            unread_receipt(inbound, self._wished(inbound), why),
+            unread_receipt(inbound, operation, why),
             sent_bytes=len(body),
             reused=len(known.edits),
             reused_bytes_saved=known.saved.bytes,
@@ -364,25 +393,9 @@ class Driver:
         return Prepared(body, body is not inbound.body, receipt, stream=False)
 
     def _pass_through(self, inbound: Inbound, why: str) -> Prepared:
-        receipt = unread_receipt(inbound, self._wished(inbound), why)
+        receipt = unread_receipt(inbound, wished(inbound, self._settings), why)
         self._store.put((), (), receipt)
         return Prepared(inbound.body, False, receipt, stream=False)
-
-    def _operation(self, inbound: Inbound, conversation: Conversation) -> tuple[Operation, tuple[str, ...]]:
-        """Settle what may be done: the request's own wish, else the provider's setting, with subscriptions spared."""
-        operation = self._wished(inbound)
-        if inbound.operation is not None:
-            return operation, ()
-        if conversation.head.subscription and operation == "press" and not self._settings.press_subscription:
-            return "observe", ("subscription",)
-        return operation, ()
-
-    def _wished(self, inbound: Inbound) -> Operation:
-        """What the request itself, its provider or the settings ask for."""
-        if inbound.operation is not None:
-            return inbound.operation
-        provider = self._settings.provider(inbound.provider)
-        return provider.operation if provider is not None else self._settings.operation
 
     def _log_request(self, inbound: Inbound) -> None:
         if self._settings.store.raw_log:

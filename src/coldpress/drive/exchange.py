@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
-from coldpress.model.records import Operation, Receipt
+from coldpress.model.records import Finding, Line, Operation, Receipt
 from coldpress.wire.registry import FormatName
+from coldpress.wire.reply_calls import CallFilter
 
 _SESSION_HEADERS = (
     "x-claude-code-session-id",
@@ -22,11 +24,31 @@ _SESSION_HEADERS = (
 
 
 @dataclass(frozen=True, slots=True)
+class Screened:
+    """What came of looking through a request for what may not leave.
+
+    Attributes:
+        client_bytes: of the body as the client sent it.
+        changed: whether something was taken out of it.
+        lines: the ledger's lines for results that something was taken out of now.
+        findings: what was found and let through.
+        notes: fixed words.
+    """
+
+    client_bytes: int
+    changed: bool = False
+    lines: tuple[Line, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Inbound:
     """A request to an inference path.
 
     `body` is free of content encodings. `received_at` is in seconds since 1970. `operation` is the client's own wish
-    for this request, if any, `task` the class of its task, if it says one. `headers` have lower-case names.
+    for this request, if any, `task` the class of its task, if it says one. `headers` have lower-case names. `screened`
+    is `None` where nobody has looked for what may not leave; else `body` is without it.
     """
 
     request_id: str
@@ -37,6 +59,12 @@ class Inbound:
     operation: Operation | None
     headers: Mapping[str, str] = field(repr=False)
     task: str | None = None
+    screened: Screened | None = None
+
+    @property
+    def client_bytes(self) -> int:
+        """Bytes of the body as the client sent it."""
+        return len(self.body) if self.screened is None else self.screened.client_bytes
 
     @property
     def session_header(self) -> str | None:
@@ -50,11 +78,29 @@ class Inbound:
         return product[:64] or None
 
 
+class CallsOnTheWay(Protocol):
+    """What turns the calls of one reply into what the client expects."""
+
+    @property
+    def blocks(self) -> bool:
+        """Whether a filter may take long, and belongs into a thread."""
+
+    def filter_of(self, name: str, call_id: str) -> CallFilter | None:
+        """Give what a call's arguments pass through; `None` where its bytes are left alone."""
+
+    def taken(self) -> None:
+        """Take note that the reply is over, whatever its end; called once, before the driver's `finish`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """What to send: the very same body object where `changed` is false."""
+    """What to send: the very same body object where `changed` is false.
+
+    `calls` is `None` where the reply goes to the client as it comes.
+    """
 
     body: bytes = field(repr=False)
     changed: bool
     receipt: Receipt
     stream: bool
+    calls: CallsOnTheWay | None = None

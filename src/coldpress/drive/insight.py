@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Final
 
 from coldpress.config.settings import Settings
-from coldpress.drive.accounts import Accounts, Broken, Removed, money
+from coldpress.drive.accounts import NO_TOKENS, Accounts, Broken, Removed, money
 from coldpress.drive.aging import Considered
 from coldpress.drive.exchange import Inbound
 from coldpress.drive.memory import LifetimeKey, Lineage, Memory, Recent, Refused, after_reply, head_name
@@ -27,6 +27,9 @@ log = logging.getLogger(__name__)
 
 _HOUR_SECONDS: Final = 3600.0
 _KEYS_KEPT: Final = 4_096
+
+_OTHER_CACHE: Final = "cache of the second provider"
+"""What is missing where that one served a request with edits."""
 
 MOST_OPEN: Final = 10_000
 """Requests whose reply is awaited."""
@@ -162,7 +165,7 @@ class Insight:
             cut=sending.cut,
             broken=broken,
             counted_tokens=considered.counted_tokens if considered else None,
-            summariser_usd=considered.pressure.summariser_usd if considered and considered.pressure else 0.0,
+            summariser_usd=_spent(considered) if considered else 0.0,
             had_events=sending.had_events,
             cut_here=considered is not None and considered.applied,
         )
@@ -173,7 +176,10 @@ class Insight:
         opened = self._open.pop(outcome.request_id, None)
         if opened is None:
             return None
-        if outcome.status is not None and outcome.status < 300:
+        if outcome.failover is not None and outcome.failover.served:
+            # The provider that all of this is about has nothing of the request; what the other one holds nobody asks.
+            self._memory.forget_sent(opened.chain, at=opened.at)
+        elif outcome.status is not None and outcome.status < 300:
             self._memory.note_answered(opened.lineage, opened.model, opened.head, at=opened.at)
             prompt = outcome.context_tokens if outcome.context_tokens is not None else outcome.usage.prompt
             replied_at = opened.at + outcome.duration_seconds
@@ -182,7 +188,7 @@ class Insight:
             self._learn_caches(opened, outcome)
         elif outcome.status is not None:
             self._memory.forget_sent(opened.chain, at=opened.at)
-        if outcome.overflow is not None:
+        if outcome.overflow is not None and (outcome.failover is None or not outcome.failover.served):
             refused = Refused(opened.chain, (opened.provider, opened.model), outcome.overflow)
             self._memory.note_refused(opened.lineage, refused)
         if outcome.edits_noticed:
@@ -191,16 +197,24 @@ class Insight:
 
     def priced(self, opened: Opened, outcome: Outcome) -> Outcome:
         """Give an outcome with its money; may wait for the price list where the books are not ready."""
-        prices = self._accounts.prices(opened.provider, opened.model, opened.at)
+        provider, model, removed, broken = opened.provider, opened.model, opened.removed, opened.broken
+        elsewhere = outcome.failover is not None and outcome.failover.served
+        if outcome.failover is not None and elsewhere:
+            # Where edits were made, nobody knows what of them the other one would have held without.
+            provider, model = outcome.failover.to, outcome.failover.model
+            removed, broken = (removed if removed == Removed() else None), None
         worked_out = money(
             outcome,
-            prices,
-            lambda model: self._accounts.prices(opened.provider, model, opened.at),
-            opened.removed,
-            opened.cut,
-            broken=opened.broken,
+            self._accounts.prices(provider, model, opened.at),
+            lambda named: self._accounts.prices(provider, named, opened.at),
+            removed,
+            None if elsewhere else opened.cut,
+            broken=broken,
             summariser_usd=opened.summariser_usd,
         )
+        if elsewhere and removed is None and worked_out.bill_usd is not None:
+            missing = (_OTHER_CACHE if word == NO_TOKENS else word for word in worked_out.unpriced)
+            worked_out = replace(worked_out, unpriced=tuple(missing))
         return replace(outcome, money=worked_out)
 
     def _learn_caches(self, opened: Opened, outcome: Outcome) -> None:
@@ -312,3 +326,10 @@ def _removed(sending: Sending, held_messages: int) -> Removed | None:
 
 def _message_of(edit: Edit) -> int:
     return edit.message
+
+
+def _spent(considered: Considered) -> float | None:
+    """What summaries cost that this request tells of, `None` where part of it is not known."""
+    pressure = considered.pressure.summariser_usd if considered.pressure is not None else 0.0
+    single = considered.offloaded.usd if considered.offloaded is not None else 0.0
+    return None if pressure is None or single is None else pressure + single

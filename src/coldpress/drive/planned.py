@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from coldpress.drive.aging import Considered, batch_of
+from coldpress.drive.calls import NO_CALL_WORK
+from coldpress.drive.calls_on_the_way import CallWork
 from coldpress.drive.receipts import Sending
 from coldpress.drive.settle import Decided
 from coldpress.drive.tails import Tails
@@ -13,6 +15,7 @@ from coldpress.engine.plan import Plan, placed_batch
 from coldpress.engine.session import Session
 from coldpress.model.conversation import Conversation
 from coldpress.model.identity import EditKey
+from coldpress.model.plugins import PluginNote
 from coldpress.model.records import Operation
 from coldpress.wire.prefix import Reading
 
@@ -28,8 +31,10 @@ class Planned:
         held: what the provider is believed to hold, `None` where nobody asked.
         plan: what stands and what is decided at first sight; `None` where nothing may be.
         pending, pending_batches: earlier decisions that the store may still be writing, texts and batches.
-        sent_elsewhere: another process has sent this very request, and decided on no batch then.
+        sent_before: some process has sent this very request, and decided on no batch then.
         exact_tokens: of a client's own compaction that would be too long as it came; `None` for every other request.
+        calls: what of its tools and earlier calls is sent otherwise.
+        plugins: what plugins of other packages did.
     """
 
     reading: Reading[Session]
@@ -39,8 +44,10 @@ class Planned:
     plan: Plan | None = None
     pending: tuple[EditKey, ...] = ()
     pending_batches: tuple[bytes, ...] = ()
-    sent_elsewhere: bool = False
+    sent_before: bool = False
     exact_tokens: int | None = None
+    calls: CallWork = NO_CALL_WORK
+    plugins: tuple[PluginNote, ...] = ()
 
     @property
     def conversation(self) -> Conversation:
@@ -60,7 +67,7 @@ def decided_on(planned: Planned, considered: Considered | None, tails: Tails) ->
         pending=planned.pending,
         pending_batches=planned.pending_batches,
         known_edits=len(before.first) if before is not None else 0,
-        sent_elsewhere=planned.sent_elsewhere,
+        sent_before=planned.sent_before,
     )
     if considered is None or not considered.applied:
         return decided
@@ -83,6 +90,7 @@ def with_edits(sending: Sending, decided: Decided, session: Session) -> Sending:
         edits=session.edits,
         saved=session.saved,
         rebuild=session.rebuild,
+        calls=session.sent_calls,
         fresh=(*fresh, *aged),
         mark=sending.considered.mark if sending.considered else None,
         lines=(*decided.plan.lines, *(sending.considered.lines if sending.considered else ())),

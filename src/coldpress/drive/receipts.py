@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final
 
 from coldpress.drive.aging import Considered
-from coldpress.drive.exchange import Inbound
+from coldpress.drive.exchange import Inbound, Screened
 from coldpress.engine.belief import Held
-from coldpress.engine.session import PlacedRebuild
+from coldpress.engine.session import PlacedRebuild, RestoredCall
 from coldpress.model.conversation import Conversation
 from coldpress.model.edits import NOTHING_SAVED, Edit, Saved
 from coldpress.model.identity import lineage_id
+from coldpress.model.plugins import PluginNote
 from coldpress.model.records import Cut, Finding, Line, Operation, Receipt
 from coldpress.wire.marks import Insertion
+from coldpress.wire.tool_schemas import SchemaEdit
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,9 @@ class Sending:
         considered: what came of the aged results, `None` where there are none.
         mark: a cache mark of ours that goes out.
         rebuild: messages that do not go out, with what goes in their place.
+        schemas: tool schemas that go out otherwise.
+        calls: earlier calls that go out as the model wrote them.
+        plugins: what plugins of other packages did.
         findings: what the watchers noticed.
         had_events: something was taken out of the conversation on an earlier request.
         scale: the provider's tokens for one of `coldpress.measure.tokens.estimate`.
@@ -45,14 +51,17 @@ class Sending:
     considered: Considered | None = None
     mark: Insertion | None = None
     rebuild: PlacedRebuild | None = None
+    schemas: tuple[SchemaEdit, ...] = ()
+    calls: tuple[RestoredCall, ...] = ()
+    plugins: tuple[PluginNote, ...] = ()
     findings: tuple[Finding, ...] = ()
     had_events: bool = False
     scale: float = 1.0
 
     @property
-    def splices(self) -> tuple[Edit | Insertion | PlacedRebuild, ...]:
+    def splices(self) -> tuple[Edit | Insertion | PlacedRebuild | SchemaEdit | RestoredCall, ...]:
         """Everything to put into the body, in the order of the spans."""
-        more = tuple(put for put in (self.mark, self.rebuild) if put is not None)
+        more = (*(put for put in (self.mark, self.rebuild) if put is not None), *self.schemas, *self.calls)
         if not more:
             return self.edits
         return tuple(sorted((*self.edits, *more), key=lambda put: put.span.start))
@@ -69,9 +78,12 @@ class Sending:
         return self.considered.weighed.cut if self.considered else None
 
 
+_UNSCREENED: Final = Screened(0)
+
+
 def receipt_of(inbound: Inbound, conversation: Conversation, sending: Sending, sent: bytes) -> Receipt:
     """Write the receipt of a request that was read."""
-    considered = sending.considered
+    considered, screened = sending.considered, inbound.screened or _UNSCREENED
     return Receipt(
         request_id=inbound.request_id,
         received_at=inbound.received_at,
@@ -82,24 +94,27 @@ def receipt_of(inbound: Inbound, conversation: Conversation, sending: Sending, s
         harness_session=conversation.head.harness_session or inbound.session_header,
         operation=sending.operation,
         messages=len(conversation.messages),
-        body_bytes=len(inbound.body),
+        body_bytes=inbound.client_bytes,
         sent_bytes=len(sent),
-        lines=sending.lines,
+        lines=(*screened.lines, *sending.lines),
         reused=len(sending.edits) - len(sending.fresh),
         reused_bytes_saved=(sending.saved - sending.saved_now).bytes,
-        notes=sending.notes,
+        notes=(*screened.notes, *sending.notes),
         harness=inbound.harness,
         prompt_tokens=considered.prompt_tokens if considered else None,
         removed_tokens=sending.saved.scaled(sending.scale),
         belief=sending.held.belief if sending.held else None,
         cut=sending.cut,
         pressure=considered.pressure if considered else None,
-        findings=sending.findings,
+        findings=(*screened.findings, *sending.findings),
+        plugins=sending.plugins,
+        offload=considered.offloaded if considered else None,
     )
 
 
 def unread_receipt(inbound: Inbound, operation: Operation, why: str) -> Receipt:
-    """Write the receipt of a request of which nothing is known but its size."""
+    """Write the receipt of a request of which nothing is known but its size, and what was taken out of it."""
+    screened = inbound.screened or _UNSCREENED
     return Receipt(
         request_id=inbound.request_id,
         received_at=inbound.received_at,
@@ -110,10 +125,30 @@ def unread_receipt(inbound: Inbound, operation: Operation, why: str) -> Receipt:
         harness_session=inbound.session_header,
         operation=operation,
         messages=0,
-        body_bytes=len(inbound.body),
+        body_bytes=inbound.client_bytes,
         sent_bytes=len(inbound.body),
-        notes=(f"pass_through:{why}",),
+        lines=screened.lines,
+        notes=(*screened.notes, f"pass_through:{why}"),
+        findings=screened.findings,
         harness=inbound.harness,
+    )
+
+
+def withheld_receipt(
+    inbound: Inbound, operation: Operation, findings: tuple[Finding, ...], why: str, conversation: Conversation | None
+) -> Receipt:
+    """Write the receipt of a request that was not sent."""
+    receipt = replace(
+        unread_receipt(inbound, operation, ""), sent_bytes=0, notes=(f"withheld:{why}",), findings=findings
+    )
+    if conversation is None:
+        return receipt
+    return replace(
+        receipt,
+        model=conversation.head.model,
+        lineage=lineage_of(conversation),
+        harness_session=conversation.head.harness_session or inbound.session_header,
+        messages=len(conversation.messages),
     )
 
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from coldpress.drive.memory import MOST_SENT, Recent
 from coldpress.engine.plan import Plan, placed_batch
 from coldpress.engine.session import AgedEdits, Session
 from coldpress.model.conversation import Conversation
@@ -33,12 +32,12 @@ class Known:
     Attributes:
         standing: decisions on its texts.
         batches: decisions on what a model has seen, by the message they are kept by.
-        sent_elsewhere: another process has sent this very request, and decided on no batch then.
+        sent_before: some process has sent this very request, and decided on no batch then.
     """
 
     standing: dict[EditKey, Standing]
     batches: dict[bytes, Batch]
-    sent_elsewhere: bool
+    sent_before: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +52,7 @@ class Decided:
         originals: `(sha256, text)` of what the batch replaces.
         pending: earlier decisions that the store may still be writing, texts and batches.
         known_edits: how many edits earlier requests of this process have sent already.
-        sent_elsewhere: see `Known`.
+        sent_before: see `Known`.
     """
 
     conversation: Conversation
@@ -65,7 +64,7 @@ class Decided:
     pending: tuple[EditKey, ...] = ()
     pending_batches: tuple[bytes, ...] = ()
     known_edits: int = 0
-    sent_elsewhere: bool = False
+    sent_before: bool = False
 
     @property
     def made(self) -> list[EditKey]:
@@ -93,25 +92,23 @@ class Settler:
         self._store = store
         self._require_log = require_log
         self._sent_exact: dict[EditKey | bytes, None] = {}
-        self._sent: Recent[EditKey, None] = Recent(MOST_SENT)  # requests that this process has put down as sent
 
-    def known(self, keys: Sequence[EditKey], chains: Sequence[bytes], *, last: bytes) -> Known:
+    def known(self, conversation: Conversation, keys: Sequence[EditKey], chains: Sequence[bytes]) -> Known:
         """Look up what was decided earlier, less what went out exact all the same.
 
         Args:
-            keys: of texts.
+            conversation: the request.
+            keys: of texts in it.
             chains: of messages that a batch may be kept by.
-            last: chain of the request's last message.
         """
-        request = request_key(last)
-        standing = self._store.standing((*keys, request))
-        # This process remembers for itself what it sent, and of that also what the provider did not take.
-        sent_elsewhere = standing.pop(request, None) is not None and request not in self._sent
+        request = _request_of(conversation)
+        standing = self._store.standing((*keys, *request))
+        sent_before = bool([key for key in request if standing.pop(key, None) is not None])
         batches = self._store.batches(chains)
         if self._sent_exact:
             standing |= {key: Standing(key, None) for key in standing if key in self._sent_exact}
             batches = {after: batch for after, batch in batches.items() if after not in self._sent_exact}
-        return Known(standing, batches, sent_elsewhere)
+        return Known(standing, batches, sent_before)
 
     def sent_exact(self, after: bytes) -> bool:
         """Whether a batch decided at this message went out exact: then none holds there, now or later."""
@@ -126,7 +123,7 @@ class Settler:
         plan, made = decided.plan, decided.made
         originals = (*plan.originals, *decided.originals)
         require_log = self._require_log and decided.batch is not None and _takes_away(decided.batch)
-        decisions = (*plan.fresh, *self._sending(decided))
+        decisions = (*plan.fresh, *_as_sent(decided))
         stored = self._store.put(originals, decisions, receipt, decided.batch, require_log=require_log)
         try:
             if made or decided.batch:
@@ -141,18 +138,6 @@ class Settler:
             self._hold_exact(decided)  # whoever gave up waiting sends the client's own bytes
             raise
         return Settled(self._as_stored(decided))
-
-    def _sending(self, decided: Decided) -> tuple[Standing, ...]:
-        """Put down that a request goes out without a batch of its own, so that no other process decides on one later.
-
-        What follows the request goes by what was sent, and a batch that is found at its message would change that.
-        Nobody waits for this: where it is lost, the request may be decided on again.
-        """
-        request = request_key(decided.conversation.messages[-1].chain)
-        if decided.batch is not None or decided.sent_elsewhere or request in self._sent:
-            return ()
-        self._sent.note(request, None)
-        return (Standing(request, None),)
 
     def _as_stored(self, decided: Decided) -> Session:
         """Give way to decisions that another process stored first: the first one holds."""
@@ -182,7 +167,7 @@ class Settler:
         except StoreError:
             known = decided.conversation.known
             first, aged = session.first[: decided.known_edits], session.upto(known).aged
-            return Session.of(first, aged, session.seen, session.replies, session.head_identity)
+            return Session.of(first, aged, session.seen, session.replies, session.head_identity, calls=session.calls)
         made = frozenset(decided.made)
         return session.with_first(edit for edit in session.first if edit.standing.key not in made)
 
@@ -194,6 +179,22 @@ class Settler:
         self._sent_exact.update(dict.fromkeys(names))
         while len(self._sent_exact) > MOST_EXACT:
             del self._sent_exact[next(iter(self._sent_exact))]
+
+
+def _as_sent(decided: Decided) -> tuple[Standing, ...]:
+    """Put down that a request goes out without a batch of its own, so that nobody decides on one later.
+
+    What follows the request goes by what was sent, and a batch that is found at its message would change that.
+    Nobody waits for this: where it is lost, the request may be decided on again.
+    """
+    if decided.batch is not None or decided.sent_before:
+        return ()
+    return tuple(Standing(key, None) for key in _request_of(decided.conversation))
+
+
+def _request_of(conversation: Conversation) -> tuple[EditKey, ...]:
+    """Name a request; one without messages gets no name."""
+    return tuple(request_key(message.chain) for message in conversation.messages[-1:])
 
 
 def _placed(conversation: Conversation, batch: Batch, last: int) -> AgedEdits:

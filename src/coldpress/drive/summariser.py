@@ -11,10 +11,9 @@ from datetime import UTC, datetime
 from typing import Final
 
 from coldpress.config.summariser_settings import SummariserSettings
+from coldpress.drive.model_calls import UNANSWERED, CallLimits, ModelCalls
 from coldpress.drive.summariser_ask import Ask, Declined, Written
-from coldpress.drive.summariser_breaker import Breaker
-from coldpress.drive.summariser_post import Endpoint, NotAnswered, Posted
-from coldpress.drive.summariser_reply import describe, is_worth_another, read_reply, wait_seconds
+from coldpress.drive.summariser_post import Endpoint
 from coldpress.measure.prices import Prices, Unpriced, cost_usd, prices_for
 from coldpress.measure.tokens import counter_for
 from coldpress.model.usage import Usage
@@ -26,9 +25,6 @@ log = logging.getLogger(__name__)
 _OPENAI_HOST: Final = "api.openai.com"
 _ESTIMATE_SHARE: Final = 0.9
 """Room for where an estimate and a tokenizer differ: nine texts in ten are within 15 %, long sums within a few."""
-
-_UNANSWERED: Final = ("http_error", "timeout")
-"""Failures of the endpoint. Somebody should look at it, so the first since it last answered is a warning."""
 
 _FORMATS: Final[dict[str, FormatName]] = {"openai": "openai_chat", "anthropic": "anthropic"}
 
@@ -72,19 +68,26 @@ class Summariser:
         self._settings = settings
         self._format = _FORMATS[settings.kind]
         self._endpoint = Endpoint(settings.endpoint, self._format, settings.api_key, proxy=settings.proxy)
-        self._breaker = Breaker(settings.rest_seconds)
         self._clock = clock
         self._ticks = ticks
-        self._sleep = sleep
+        self._calls = ModelCalls(
+            self._endpoint,
+            self._format,
+            CallLimits(settings.timeout_seconds, settings.attempts, settings.rest_seconds),
+            prices_of=self._prices,
+            clock=clock,
+            ticks=ticks,
+            sleep=sleep,
+        )
         self._is_failing = False
 
     async def open(self) -> None:
         """Make ready to ask."""
-        await self._endpoint.open()
+        await self._calls.open()
 
     async def close(self) -> None:
         """Close every connection; questions under way are not waited for."""
-        await self._endpoint.close()
+        await self._calls.close()
 
     async def __aenter__(self) -> Summariser:
         await self.open()
@@ -117,32 +120,18 @@ class Summariser:
         started = self._ticks()
         # Counting and pricing a long transcript would hold up the event loop.
         question, refusal = await asyncio.to_thread(self._weigh, ask)
-        if refusal is None and not self._breaker.admit(self._ticks()):
-            rest = self._breaker.rests_for(self._ticks())
-            refusal = Declined(
-                "breaker_open", f"after failures in a row {self._endpoint.place} rests {rest:.0f} s more"
-            )
         if refusal is not None:
             return self._tell(refusal, started)
-        outcome: Written | Declined | None = None
-        try:
-            outcome = await self._within_limit(question, started)
-        finally:
-            if outcome is None:
-                self._breaker.abandoned()
-        if isinstance(outcome, Written):
-            self._breaker.succeeded()
-        else:
-            self._breaker.failed(self._ticks())
+        outcome = await self._calls.call(question.body, model=question.model, started=started, headers=question.headers)
         return self._tell(outcome, started)
 
     def useful(self) -> None:
         """Take note that the last answer held a summary."""
-        self._breaker.useful()
+        self._calls.useful()
 
     def useless(self) -> None:
         """Take note that the last answer held none: a model that keeps at that is not asked for a while."""
-        self._breaker.useless(self._ticks())
+        self._calls.useless()
 
     def _weigh(self, ask: Ask) -> tuple[_Question, Declined | None]:
         """Make the question, and say why it may not be asked."""
@@ -214,39 +203,6 @@ class Summariser:
             table=self._settings.price_table,
         )
 
-    async def _within_limit(self, question: _Question, started: float) -> Written | Declined:
-        limit = self._settings.timeout_seconds
-        try:
-            async with asyncio.timeout(max(0.0, limit - (self._ticks() - started))):
-                return await self._attempts(question, started)
-        except TimeoutError:
-            # The endpoint may have had the question and may bill it.
-            return Declined("timeout", f"{self._endpoint.place} gave no summary within {limit:g} s", None)
-
-    async def _attempts(self, question: _Question, started: float) -> Written | Declined:
-        """Ask until there is an answer, or no sense in asking again."""
-        settings = self._settings
-        all_known, attempt = True, 1
-        while True:
-            posted = await self._endpoint.post(question.body, question.headers)
-            if isinstance(posted, Posted) and posted.status == 200:
-                seconds = self._ticks() - started
-                outcome = read_reply(
-                    self._format, posted.body, model=question.model, prices_of=self._prices, seconds=seconds
-                )
-                return outcome if all_known else replace(outcome, cost_usd=None)
-            all_known = all_known and not (isinstance(posted, NotAnswered) and posted.sent)
-            said = describe(posted, self._endpoint.place)
-            wait = wait_seconds(posted, attempt, now=self._clock())
-            left = settings.timeout_seconds - (self._ticks() - started)
-            again = is_worth_another(posted) and attempt < settings.attempts
-            if again and wait >= left:
-                said += f"; the next attempt would be {wait:.0f} s later, and less time is left"
-            if not again or wait >= left:
-                return Declined("http_error", said, 0.0 if all_known else None)
-            await self._sleep(wait)
-            attempt += 1
-
     def _tell(self, outcome: Written | Declined, started: float) -> Written | Declined:
         seconds = round(self._ticks() - started, 3)
         facts = {"kind": self._settings.kind, "seconds": seconds, "cost_usd": outcome.cost_usd}
@@ -254,7 +210,7 @@ class Summariser:
             self._is_failing = False
             log.info("summary written", extra=facts)
         else:
-            is_news = outcome.reason in _UNANSWERED and not self._is_failing
+            is_news = outcome.reason in UNANSWERED and not self._is_failing
             self._is_failing = self._is_failing or is_news
             log.log(
                 logging.WARNING if is_news else logging.INFO,

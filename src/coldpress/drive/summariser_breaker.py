@@ -25,12 +25,16 @@ class Breaker:
 
     def admit(self, now: float) -> bool:
         """Whether a question may be asked now, in seconds of any clock that does not run backwards."""
-        if max(self._failures, self._useless) < FAILURES:
-            return True
-        if self._trying or self.rests_for(now) > 0:
+        if self.is_open(now):
             return False
-        self._trying = True
+        self._trying = max(self._failures, self._useless) >= FAILURES
         return True
+
+    def is_open(self, now: float) -> bool:
+        """Whether `admit` would let no question through now."""
+        if max(self._failures, self._useless) < FAILURES:
+            return False
+        return self._trying or self.rests_for(now) > 0
 
     def rests_for(self, now: float) -> float:
         """Seconds of rest that are left, 0 where there is none."""

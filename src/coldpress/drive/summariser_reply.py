@@ -50,7 +50,7 @@ def read_reply(
         case "refused":
             return Declined("refused_by_provider", "the model, or a filter, refused to answer", paid, facts.usage)
         case "cut":
-            said = "the answer was cut off at a limit of tokens; see summariser.max_output_tokens"
+            said = "the answer was cut off at the limit of tokens that the settings give it"
             return Declined("stopped_early", said, paid, facts.usage)
         case "other":
             said = "the model called a tool or paused, or the reply does not say how it ended"

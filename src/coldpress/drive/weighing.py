@@ -16,7 +16,9 @@ from coldpress.drive.insight import Insight
 from coldpress.drive.late import Run
 from coldpress.drive.memory import Refused
 from coldpress.drive.notebook import Notebook
+from coldpress.drive.offload import Offload
 from coldpress.drive.receipts import lineage_of
+from coldpress.drive.result_summaries import ResultSummaries, Sought, with_kept
 from coldpress.drive.settle import Settler
 from coldpress.drive.summariser import Summariser
 from coldpress.engine.belief import Held
@@ -57,7 +59,8 @@ class Weighing:
         self._workers = workers
         self._lacks_log = settings.require_raw_log and not settings.store.raw_log  # then the store takes no batch
         self._counting = Counting()
-        self._aging = Aging(settings, accounts, self._counting)
+        self._summaries = ResultSummaries(Offload(settings.offload, store)) if settings.offload.enabled else None
+        self._aging = Aging(settings, accounts, self._counting, self._summaries)
         asks_model = settings.summariser.kind != "structural"
         summariser = Summariser(settings.summariser) if asks_model else None
         self._notebook = Notebook(settings.notes, store)
@@ -65,8 +68,9 @@ class Weighing:
 
     @property
     def patience_seconds(self) -> float:
-        """How much longer an urgent request may take since a summary is waited for."""
-        return self._compaction.patience_seconds
+        """How much longer a request may take since a summary is waited for."""
+        single = self._summaries.patience_seconds if self._summaries is not None else 0.0
+        return max(self._compaction.patience_seconds, single)
 
     async def weigh(
         self,
@@ -76,7 +80,7 @@ class Weighing:
         *,
         held: Held,
         operation: Operation,
-        sent_elsewhere: bool,
+        sent_before: bool,
         run: Run,
     ) -> Considered | None:
         """Decide on a request; `None` where there is nothing to decide on.
@@ -87,12 +91,12 @@ class Weighing:
             session: the state after it, with everything decided at first sight.
             held: what the provider is believed to hold.
             operation: only `press` makes edits.
-            sent_elsewhere: another process has sent this very request, and decided on no batch then.
+            sent_before: some process has sent this very request, and decided on no batch then.
             run: does work here or beside the event loop.
         """
         self._accounts.refresh_forecast(inbound.harness, self._workers)  # it must be there before it is needed
         refused = self._refused(inbound, conversation)
-        if self._is_decided(conversation, session, refused, sent_elsewhere=sent_elsewhere):
+        if self._is_decided(conversation, session, refused, sent_before=sent_before):
             return None
         asked = self._question(inbound, conversation, session, held, operation)
         if refused is not None:
@@ -106,6 +110,10 @@ class Weighing:
             return pressed
         look = self._aging.look(asked)
         aged = await run(functools.partial(self._aging.consider, look), beside=look.is_heavy)
+        if aged is not None and aged.sought is not None:
+            aged = await self._summarised(asked, aged, aged.sought, run)
+        elif aged is not None:
+            aged = replace(aged, offloaded=with_kept(None, aged.weighed.chosen, ()))
         if aged is None or pressed is None:
             return aged or pressed
         # Summaries that were asked for in vain are paid for, whatever pays now.
@@ -131,6 +139,25 @@ class Weighing:
     async def close(self) -> None:
         """Give up what is being written in the background."""
         await self._compaction.close()
+        if self._summaries is not None:
+            await self._summaries.close()
+
+    async def _summarised(self, asked: Question, aged: Considered, sought: Sought, run: Run) -> Considered:
+        """Have the summaries written that would pay, and decide again on what came of that."""
+        if not sought.wanted or self._summaries is None:
+            return replace(aged, offloaded=with_kept(sought.record, aged.weighed.chosen, ()))
+        if asked.operation != "press":
+            return replace(aged, offloaded=replace(sought.record, why=asked.operation))
+        record = await self._summaries.ask(sought)
+        again = await run(functools.partial(self._aging.consider, self._aging.look(asked)), beside=True) or aged
+        is_used = any(one.view.standing.mode == "model" for one in again.weighed.chosen)
+        record = replace(record, why="applied" if is_used else f"final_gate:{again.weighed.cut.reason}")
+        cut = again.weighed.cut
+        spent = record.usd or 0.0
+        net = cut.net_usd - spent if cut.net_usd is not None and record.usd is not None else None
+        cut = replace(cut, summariser_usd=cut.summariser_usd + spent, net_usd=net)
+        told = with_kept(record, again.weighed.chosen, sought.wanted)
+        return replace(again, weighed=replace(again.weighed, cut=cut), offloaded=told)
 
     def _question(
         self, inbound: Inbound, conversation: Conversation, session: Session, held: Held, operation: Operation
@@ -169,7 +196,7 @@ class Weighing:
         return replace(asked, refused=refused)
 
     def _is_decided(
-        self, conversation: Conversation, session: Session, refused: Refused | None, *, sent_elsewhere: bool
+        self, conversation: Conversation, session: Session, refused: Refused | None, *, sent_before: bool
     ) -> bool:
         """Whether this very request was decided on before: the first decision on it holds, whatever came of it.
 
@@ -184,4 +211,4 @@ class Weighing:
             return self._settler.sent_exact(conversation.messages[last].chain)
         # Sent before without a batch, it may have gone on since, and all that follows it goes by what was sent.
         sent_here = conversation.known == len(conversation.messages) or self._insight.was_sent(conversation)
-        return stands or sent_here or sent_elsewhere or self._settler.sent_exact(conversation.messages[last].chain)
+        return stands or sent_here or sent_before or self._settler.sent_exact(conversation.messages[last].chain)

@@ -9,36 +9,20 @@ import functools
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
+from coldpress.engine.aged_view import View
 from coldpress.engine.catalogue import Kind
-from coldpress.engine.exactness import judge
-from coldpress.engine.first_sight import RERUN, SMALLEST_BYTES, RecipeStep
+from coldpress.engine.first_sight import RecipeStep
 from coldpress.engine.policy import Rule, RuleMode
-from coldpress.engine.reduce import Reduced, dedupe, deterministic, lossless, mask, pays
+from coldpress.engine.reduce import dedupe
 from coldpress.engine.session import Seen, Session
-from coldpress.measure.tokens import estimate
-from coldpress.model.conversation import Conversation, ToolResult
-from coldpress.model.edits import Edit, Standing
-from coldpress.model.identity import original_sha
-from coldpress.model.records import Line
+from coldpress.model.edits import Edit
 
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """A smaller view of an aged result.
-
-    Attributes:
-        standing: the replacement; its `saved_tokens` are counted against the original.
-        freed_tokens: tokens that it has fewer than what is shown now.
-        line: for the ledger, if it is taken.
-    """
-
-    standing: Standing
-    freed_tokens: int
-    line: Line
+FINAL_MODES: Final = ("mask", "source", "restore", "redact")
+"""Nothing more is done to a result that is shown in one of these."""
 
 
 class Due(NamedTuple):
@@ -116,8 +100,14 @@ RuleOf = Callable[[str, Kind], Rule]
 """Gives the rule of a tool by its name and kind: `Policy.rule_for` behind a memory."""
 
 
-def due(session: Session, rule_of: RuleOf, known: Known) -> tuple[list[Due], int]:
+def due(session: Session, rule_of: RuleOf, known: Known, *, prefilled: bool = False) -> tuple[list[Due], int]:
     """Go through the results that nothing is known of, in order.
+
+    Args:
+        session: the state after this request.
+        rule_of: gives the rule of a tool.
+        known: of the conversation's oldest results.
+        prefilled: the request ends with the beginning of a reply: no model has seen what stands before it yet.
 
     Returns:
         Those to which something may be done now; and how many results, counted from the conversation's first one,
@@ -126,15 +116,15 @@ def due(session: Session, rule_of: RuleOf, known: Known) -> tuple[list[Due], int
     found, settled, still = [], len(known.shown), True
     for index in range(len(known.shown), len(session.shown)):
         seen = session.shown[index]
-        age = session.age(seen.message)
+        age = session.age(seen.message) - prefilled
         if age < 1:
             break
-        if seen.standing is None or seen.standing.mode not in ("mask", "restore"):
+        if seen.standing is None or seen.standing.mode not in FINAL_MODES:
             rule = rule_of(seen.tool, seen.classified.kind)
-            mode = mode_for(seen, rule, age)
+            mode, since = mode_for(seen, rule, age)
             if mode is not None:
-                found.append(Due(index, seen, rule, mode, rule.age if mode == rule.aged_mode else 1))
-            still = still and (bool(rule.unbuilt) or rule.aged_mode is None or age >= rule.age)
+                found.append(Due(index, seen, rule, mode, since))
+            still = still and rule.settles is not None and age >= rule.settles
         settled += still
     return found, settled
 
@@ -199,67 +189,18 @@ def _pinned(edits: tuple[Edit, ...], known: Known) -> frozenset[str]:
     return frozenset(_referents(edits))
 
 
-def mode_for(seen: Seen, rule: Rule, age: int) -> RuleMode | None:
-    """Say what may be done to a result of this age now; `None` for nothing.
+def mode_for(seen: Seen, rule: Rule, age: int) -> tuple[RuleMode | None, int]:
+    """Say what may be done to a result of this age now, `None` for nothing, and from which age on.
 
     One that nobody decided on at first sight, since some model had seen it before we did, may get what its rule
     allows at first sight.
     """
-    if rule.unbuilt:
-        return None
-    if rule.aged_mode is not None and age >= rule.age:
-        return rule.aged_mode
+    later = rule.later_mode(age)
+    if later is not None and (seen.standing is None or seen.standing.mode != later[0]):
+        return later
     if seen.left and seen.standing is None:
-        return next((mode for mode in ("deterministic", "lossless") if mode in rule.first_modes), None)
-    return None
-
-
-def view(conversation: Conversation, seen: Seen, rule: Rule, mode: RuleMode) -> View | None:
-    """Make the view of one result; `None` where it must stay or gains too little."""
-    result = conversation.messages[seen.message].blocks[seen.key.block]
-    if not isinstance(result, ToolResult) or result.call is None:
-        return None
-    text = conversation.text(seen.literal)
-    if judge(seen.classified, text, wire_failed=result.failed) != "ok":
-        return None
-    sha = original_sha(text)
-    rerun = (rule.rerun or RERUN) if result.call.name in conversation.head.tools else None
-    made, mode = _reduced(text, seen, rule, mode, sha=sha, rerun=rerun)
-    shown = text if seen.standing is None or seen.standing.replacement is None else seen.standing.replacement
-    if made is None or not pays(shown, made.text):
-        return None
-    tokens, shown_tokens, after_tokens = estimate(text), estimate(shown), estimate(made.text)
-    recipe = msgspec.json.encode([RecipeStep(mode, made.recipe)]).decode() if made.recipe else ""
-    standing = Standing(seen.key, made.text, mode, sha, recipe, tokens - after_tokens)
-    line = Line(
-        tool=seen.tool,
-        kind=seen.classified.kind,
-        mode=mode,
-        reason="aged",
-        rule=rule.match,
-        original=sha,
-        bytes_before=len(shown.encode()),
-        bytes_after=len(made.text.encode()),
-        tokens_before=shown_tokens,
-        tokens_after=after_tokens,
-    )
-    return View(standing, shown_tokens - after_tokens, line)
-
-
-def _reduced(
-    text: str, seen: Seen, rule: Rule, mode: RuleMode, *, sha: str, rerun: str | None
-) -> tuple[Reduced | None, RuleMode]:
-    """Reduce a text in a mode, or without loss where that mode gives nothing and the rule allows it."""
-    kind, made = seen.classified.kind, None
-    if mode == "mask":
-        return mask.reduce(text, kind=kind, called=seen.call, sha=sha, rerun=rerun), mode
-    if mode == "deterministic" and len(text.encode()) >= (rule.min_bytes or SMALLEST_BYTES):
-        made = deterministic.reduce(text, kind=kind, command=seen.classified.command, sha=sha, rerun=rerun)
-    if made is not None or "lossless" not in rule.modes or seen.standing is not None:
-        return made, mode
-    if kind == "source" and not seen.classified.numbered:
-        return None, mode
-    return lossless.reduce(text, kind=kind), "lossless"
+        return next((mode for mode in ("deterministic", "lossless") if mode in rule.first_modes), None), 1
+    return None, 1
 
 
 def pinned(edits: Iterable[Edit]) -> frozenset[str]:

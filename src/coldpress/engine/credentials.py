@@ -42,6 +42,15 @@ _PATTERNS: Final = (
 )
 """A needle that is cheap to look for, and the shape around it."""
 
+KEY_BLOCK: Final = re.compile(
+    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----.{0,20000}?"
+    r"(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\Z)",
+    re.DOTALL,
+)
+"""A private key of many lines; one whose end is not there takes everything behind it along."""
+
+_KEY_LINES: Final = re.compile(r"[A-Za-z0-9+/=\\\s]{0,20000}")
+
 _ASSIGNMENT: Final = re.compile(rf"{_LINE_HEAD}[A-Z][A-Z0-9_]*=(['\"]?)([^\s'\"]{{8,}})\1\s*")
 """A whole line of an env dump or a `.env` file, behind the line number or file name that a tool may put before it."""
 
@@ -138,13 +147,60 @@ def holds_secret(text: str) -> bool:
     """
     if any(needle in text and pattern.search(text) is not None for needle, pattern in _PATTERNS):
         return True
-    if any(_assigned(text, name) for name in _SECRET_NAMES):
+    if any(True for name in _SECRET_NAMES for _ in _assignments(text, name)):
         return True
     if "://" in text and any(_is_password(match[1]) for match in _USERINFO.finditer(text)):
         return True
     if any(needle in text and any(map(_is_live, pattern.finditer(text))) for needle, pattern in _LOGINS):
         return True
-    return any(_named(text, at) for at in _names(text))
+    return any(_named(text, at) is not None for at in _names(text))
+
+
+def secret_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Say where the secrets stand that `holds_secret` knows: half-open ranges, in no order, some of them overlapping.
+
+    Only the secret itself is meant, not the name in front of it; of a private key all of it, down to its last line.
+
+    >>> text = "export DB_PASSWORD=q8Zr2vLmT0"
+    >>> [text[start:end] for start, end in secret_spans(text)]
+    ['q8Zr2vLmT0', 'q8Zr2vLmT0']
+    """
+    for needle, pattern in _PATTERNS:
+        if needle in text:
+            for match in pattern.finditer(text):
+                # What a header or a key's first line begins with is no secret.
+                start = match.start() if " " not in needle else text.rfind(" ", match.start(), match.end()) + 1
+                yield (start, match.end()) if needle != "PRIVATE KEY" else _key_block(text, match)
+    for name in _SECRET_NAMES:
+        yield from _assignments(text, name)
+    if "://" in text:
+        yield from (match.span(1) for match in _USERINFO.finditer(text) if _is_password(match[1]))
+    for needle, pattern in _LOGINS:
+        if needle in text:
+            yield from (_value_span(match) for match in pattern.finditer(text) if _is_live(match))
+    for at in _names(text):
+        named = _named(text, at)
+        if named is not None:
+            yield _value_span(named)
+
+
+def _key_block(text: str, head: re.Match[str]) -> tuple[int, int]:
+    """Where a private key stands; one without an end goes as far as its lines look like one."""
+    block = KEY_BLOCK.match(text, head.start())
+    if block is not None:
+        return block.span()
+    lines = _KEY_LINES.match(text, head.end())
+    return head.start(), lines.end() if lines is not None else head.end()
+
+
+def _value_span(match: re.Match[str]) -> tuple[int, int]:
+    start = match.start("value")
+    return start, max(start + 1, start + len(_plain(match["value"])))
+
+
+def _plain(value: str) -> str:
+    """Leave out what a sentence or a program writes behind a value."""
+    return value.rstrip("\\).,:!?}]")
 
 
 def _names(text: str) -> Iterator[int]:
@@ -159,28 +215,27 @@ def _names(text: str) -> Iterator[int]:
             at = lower.find(needle, at + 1)
 
 
-def _named(text: str, at: int) -> bool:
-    """Whether a secret's name begins here, and its value follows."""
+def _named(text: str, at: int) -> re.Match[str] | None:
+    """Give the match where a secret's name begins here, and its value follows."""
     found = _NAMED.match(text, at)
     if found is not None and _is_live(found):
-        return True
+        return found
     option = _OPTION.match(text, at)
     if option is None or not _is_live(option):
-        return False
-    return _DASHES.search(text[max(0, at - _MOST_DASHES) : at]) is not None
+        return None
+    return option if _DASHES.search(text[max(0, at - _MOST_DASHES) : at]) is not None else None
 
 
-def _assigned(text: str, name: str) -> bool:
-    """Whether some line gives a variable whose name ends like this a value that is no placeholder."""
+def _assignments(text: str, name: str) -> Iterator[tuple[int, int]]:
+    """Say where lines give a variable whose name ends like this a value that is no placeholder."""
     at = text.find(name)
     while at >= 0:
         end = text.find("\n", at)
         end = end if end >= 0 else len(text)
         line = _ASSIGNMENT.fullmatch(text, text.rfind("\n", 0, at) + 1, end)
         if line is not None and not _PLACEHOLDER.match(line[2]):
-            return True
+            yield line.span(2)
         at = text.find(name, end)
-    return False
 
 
 def _is_password(word: str) -> bool:
@@ -189,7 +244,7 @@ def _is_password(word: str) -> bool:
 
 def _is_live(match: re.Match[str]) -> bool:
     """Whether a value that has a secret's name looks like one: random, and neither code nor a stand-in for it."""
-    value = match["value"].rstrip("\\).,:!?}]")
+    value = _plain(match["value"])
     sign = match.groupdict().get("sign") or ""
     if any(c in value for c in "()[]{}\\|") or _PLACEHOLDER.match(value) or not _LETTER_AND_DIGIT.match(value):
         return False

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from coldpress.engine.aged import Aged
 from coldpress.engine.belief import Held
 from coldpress.engine.gate import Ruling, Terms, settle
-from coldpress.measure.economics import Prompt, Removal
+from coldpress.measure.economics import Prompt, Removal, suffixes
+from coldpress.measure.rates import Unpriced
 from coldpress.model.records import Cut, CutReason, Operation
 
 
@@ -25,7 +25,7 @@ def weigh(
     candidates: Sequence[Aged],
     ends: Sequence[int],
     held: Held,
-    terms: Terms,
+    terms: Terms | Cut,
     *,
     scale: float,
     floor: int = 0,
@@ -39,7 +39,7 @@ def weigh(
         candidates: what could, in the order of the messages.
         ends: tokens of the prompt up to the end of each message, as `coldpress.engine.layout.message_ends` gives them.
         held: what the provider is believed to hold.
-        terms: prices, forecast and rule.
+        terms: prices, forecast and rule; or why there are none, and then only what no gate holds back can go.
         scale: the provider's tokens for one of ours.
         floor: index of the first message that may be edited without losing reasoning that is bound to it.
         readable: where a read can end, in tokens; `None` for anywhere.
@@ -51,23 +51,73 @@ def weigh(
     free = [aged for aged in candidates if aged.seen.message >= floor]
     if not free:
         return Weighed((), Cut("binding_model", candidates=len(candidates)))
+    if held.belief.state != "cold":
+        free = [aged for aged in free if not aged.view.only_cold]
+    if not free:
+        return Weighed((), Cut("waiting", candidates=len(candidates)))
+    prompt, removals = priced(free, ends, held, scale=scale, readable=readable)
+    if isinstance(terms, Cut):
+        ruling = Ruling(None, replace(terms, candidates=len(free)))
+    else:
+        ruling = settle(prompt, removals, replace(terms, state=held.belief.state))
+    first = next((place for place, aged in enumerate(free) if aged.view.ungated), None)
+    chosen: tuple[Aged, ...] = tuple(free[ruling.start :]) if ruling.start is not None else ()
+    cut = ruling.cut
+    if first is not None and (ruling.start is None or ruling.start > first):
+        # What stands behind the first that is ordered is written again anyway, so all that may go goes with it.
+        behind = zip(free[first:], removals[first:], strict=True)
+        taken = [pair for pair in behind if pair[0].view.ungated or not isinstance(terms, Cut)]
+        chosen = tuple(aged for aged, _ in taken)
+        cut = _ordered(cut, sum(removal.removed_tokens for _, removal in taken))
+        if not isinstance(terms, Cut):
+            cut = _with_net(cut, prompt, removals, terms, first)
+    if chosen and operation != "press":
+        return Weighed((), _withheld(cut, operation, stopped=stopped))
+    return Weighed(chosen, replace(cut, applied=len(chosen)))
+
+
+def priced(
+    candidates: Sequence[Aged],
+    ends: Sequence[int],
+    held: Held,
+    *,
+    scale: float,
+    readable: tuple[int, ...] | None,
+) -> tuple[Prompt, list[Removal]]:
+    """Put a request and what could go from it in the terms of `coldpress.measure.economics`.
+
+    Arguments are those of `weigh`.
+    """
     removals = [
         Removal(
             before_tokens=ends[aged.seen.message],
-            removed_tokens=round(aged.view.freed_tokens * scale),
+            removed_tokens=max(0, round(aged.view.freed_tokens * scale)),
             waited=aged.waited,
         )
-        for aged in free
+        for aged in candidates
     ]
-    prompt = Prompt(tokens=ends[-1], cached_tokens=ends[held.messages] if held.messages else 0, readable=readable)
-    ruling = settle(prompt, removals, replace(terms, state=held.belief.state))
-    return _weighed(free, ruling, "stopped" if stopped and operation == "drain" else operation)
+    return Prompt(ends[-1], ends[held.messages] if held.messages else 0, readable), removals
 
 
-def _weighed(free: Sequence[Aged], ruling: Ruling, operation: Operation | Literal["stopped"]) -> Weighed:
-    if ruling.start is None:
-        return Weighed((), ruling.cut)
-    if operation != "press":
-        declined: CutReason = "observe" if operation == "off" else operation
-        return Weighed((), replace(ruling.cut, reason=declined, applied=0))
-    return Weighed(tuple(free[ruling.start :]), ruling.cut)
+def _ordered(cut: Cut, removed_tokens: int) -> Cut:
+    return replace(cut, reason="ordered", removed_tokens=removed_tokens, rewrite_tokens=0, net_usd=None)
+
+
+def _with_net(cut: Cut, prompt: Prompt, removals: Sequence[Removal], terms: Terms, first: int) -> Cut:
+    """Say what it costs or saves to take out everything from `first` on, where that is known."""
+    if isinstance(terms.routes, Unpriced) or terms.requests is None:
+        return cut
+    found = suffixes(prompt, removals, terms.routes, requests=terms.requests, long=terms.long)
+    if isinstance(found, Unpriced):
+        return cut
+    return replace(cut, rewrite_tokens=found[first].rewrite_tokens, net_usd=found[first].net_usd)
+
+
+def _withheld(cut: Cut, operation: Operation, *, stopped: bool) -> Cut:
+    declined: CutReason
+    match operation:
+        case "drain":
+            declined = "stopped" if stopped else "drain"
+        case _:
+            declined = "observe"
+    return replace(cut, reason=declined, applied=0)

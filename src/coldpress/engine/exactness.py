@@ -16,7 +16,7 @@ from coldpress.engine.credentials import holds_secret
 from coldpress.engine.envelopes import LABEL_CHARS, json_object, returncode
 from coldpress.engine.markers import is_client_truncated, is_marked
 
-__all__ = ["Verdict", "failed", "holds_secret", "judge"]
+__all__ = ["Verdict", "failed", "holds_secret", "is_diff", "judge"]
 
 Verdict = Literal["ok", "failed_result", "protected_kind", "already_pressed"]
 
@@ -58,6 +58,15 @@ def judge(classified: Classified, text: str, *, wire_failed: bool | None) -> Ver
         if data.DIFF.search(body):
             return "protected_kind"
     return "protected_kind" if holds_secret(text) else "ok"
+
+
+def is_diff(text: str) -> bool:
+    """Whether a text is a diff, a patch or a merge conflict, whatever gave it.
+
+    >>> is_diff("--- a/x.py\n+++ b/x.py\n"), is_diff("a line about +++ and ---")
+    (True, False)
+    """
+    return data.DIFF.search(envelopes.body(_plain(text))) is not None
 
 
 def failed(classified: Classified, text: str, *, wire_failed: bool | None) -> bool:

@@ -28,6 +28,9 @@ WHAT_MODES_DO: Final[dict[RuleMode, str]] = {
     "dedupe": "lines that an earlier result still shows are named instead of repeated",
     "lossless": "bytes that carry nothing are taken out, and can be put back",
     "deterministic": "head, tail and telling lines are kept, the rest is counted",
+    "keyword": "lines that match the intent of the call are kept, the rest is counted; only once the model has seen it",
+    "model": "a cheap model's summary takes its place; only once the model has seen it, and where both gates let it",
+    "source": "one line says what was read; only once a later read covers it and the cache is cold",
     "mask": "one line says what was called and what came back; only once a result has aged",
 }
 
@@ -101,9 +104,10 @@ def _outlook(name: str, command: str | None, policy: Policy) -> Outlook:
 
 
 def _what_may(rule: Rule) -> tuple[bool, str]:
-    if rule.unbuilt:
-        return False, f"the rule asks for {', '.join(rule.unbuilt)}, which is not built yet"
     said = [_say_mode(mode, rule) for mode in rule.first_modes]
+    if rule.exposed_mode is not None:
+        cost = ", whatever that costs" if rule.ungated else ""
+        said.append(f"{rule.exposed_mode} once the model has seen it{cost}")
     if rule.aged_mode is not None:
         said.append(f"{rule.aged_mode} once {rule.age} turns old")
     return bool(said), ", ".join(said) or "the rule says exact"

@@ -62,22 +62,30 @@ class Verdict:
     line: Line | None
 
 
-def decide(candidate: Candidate, policy: Policy) -> Verdict:
-    """Choose the view of a text at first sight."""
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """A text that a plugin would put in the place of a result."""
+
+    text: str
+    plugin: str
+
+
+def decide(candidate: Candidate, policy: Policy, offered: Offered | None = None) -> Verdict:
+    """Choose the view of a text at first sight; what a plugin offers goes before the rules, not before exactness."""
     restored = _answer_refusal(candidate)
     if restored is not None:
         return restored
     size = len(candidate.text.encode())
-    if size < SMALLEST_BYTES:
+    if size < SMALLEST_BYTES and offered is None:
         return Verdict(Standing(candidate.key, None), None)
     rule = policy.rule_for(candidate.tool, candidate.classified.kind)
     verdict = judge(candidate.classified, candidate.text, wire_failed=candidate.wire_failed)
     if verdict != "ok":
         return _exact(candidate, rule, verdict)
-    if rule.unbuilt:
-        return _exact(candidate, rule, "mode_not_built")
+    if offered is not None and offered.text != candidate.text:
+        return _offered(candidate, offered)
     if not rule.first_modes:
-        return _exact(candidate, rule, "exact_by_policy")
+        return _exact(candidate, rule, "exact_by_policy" if rule.exposed_mode is None else "not_exposed")
     return _press(candidate, rule, size)
 
 
@@ -121,6 +129,14 @@ def _press(candidate: Candidate, rule: Rule, size: int) -> Verdict:
     saved_tokens = estimate(candidate.text) - estimate(view)
     standing = Standing(candidate.key, view, mode, sha, recipe, saved_tokens)
     return Verdict(standing, _line(candidate, rule, standing, "pressed"))
+
+
+def _offered(candidate: Candidate, offered: Offered) -> Verdict:
+    """Let a plugin's text hold, whatever it saves."""
+    saved_tokens = estimate(candidate.text) - estimate(offered.text)
+    mode = f"plugin:{offered.plugin}"
+    standing = Standing(candidate.key, offered.text, mode, original_sha(candidate.text), saved_tokens=saved_tokens)
+    return Verdict(standing, _line(candidate, Rule(mode, ("exact",)), standing, "plugin"))
 
 
 def _views(candidate: Candidate, rule: Rule, size: int) -> tuple[str, list[RecipeStep], Reason]:

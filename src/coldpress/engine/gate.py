@@ -17,6 +17,8 @@ from coldpress.measure.economics import Prompt, Removal, Suffix, largest_net, su
 from coldpress.measure.rates import Prices, Unpriced
 from coldpress.model.records import CacheState, Cut, CutReason
 
+_TOKENS_PER_MTOK = 1_000_000
+
 RENT_SHARE = 0.4
 """Share of the rewrite that waiting must have cost before a warm batch goes.
 
@@ -87,8 +89,9 @@ def preflight(
 ) -> CutReason | None:
     """Say why no paid call may be made for these removals; `None` where it may, and `settle` then has the last word.
 
-    Whatever such a call brings, `settle` would not have used it where this declines: it removes no more than the best
-    case, and costs no less than the estimate. That holds for prices that do not fall as prompts grow longer.
+    Removals that are not `worth` what they cost themselves are left out: nobody would pay for them. Whatever calls for
+    the others bring, `settle` would not have used it where this declines: they remove no more than the best case, and
+    cost no less than the estimate. That holds for prices that do not fall as prompts grow longer.
 
     Args:
         prompt: as for `settle`.
@@ -96,8 +99,26 @@ def preflight(
         terms: as for `settle`.
         summariser_usd: the least that the calls will cost together.
     """
-    ruling = settle(prompt, best_case, terms, summariser_usd=summariser_usd)
+    worthwhile = [removal for removal in best_case if worth(removal, terms)]
+    ruling = settle(prompt, worthwhile, terms, summariser_usd=summariser_usd)
     return None if ruling.start is not None else ruling.cut.reason
+
+
+def worth(removal: Removal, terms: Terms) -> bool:
+    """Whether a removal saves more than it costs itself, wherever the cut begins and whatever else goes.
+
+    Its tokens are not written once, and not read on every later request, at the least that they cost anywhere.
+    """
+    if not removal.summariser_usd:
+        return True
+    if isinstance(terms.routes, Unpriced) or terms.requests is None:
+        return False
+    rates = [rates for prices in terms.routes for _, rates in prices.tiers]
+    writes = [rate for one in rates if (rate := one.write_usd_per_mtok(long=terms.long)) is not None]
+    write = min(writes, default=0.0)
+    read = min((one.cache_read_usd_per_mtok for one in rates), default=0.0)
+    saved = removal.removed_tokens * (write + max(0.0, terms.requests - 1) * read) / _TOKENS_PER_MTOK
+    return saved > removal.summariser_usd
 
 
 def _unknown(prompt: Prompt | None, removals: Sequence[Removal], terms: Terms) -> CutReason | None:

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import msgspec
 
 from coldpress.engine.catalogue import Classified, classify
-from coldpress.engine.first_sight import SMALLEST_BYTES, Candidate, decide, name_of
+from coldpress.engine.first_sight import SMALLEST_BYTES, Candidate, Offered, decide, name_of
 from coldpress.engine.markers import is_reread_refusal
 from coldpress.engine.policy import Policy
 from coldpress.engine.rebuild import placed_rebuild
-from coldpress.engine.session import AgedEdits, Seen, Session
+from coldpress.engine.session import AgedEdits, RestoredCall, Seen, Session
 from coldpress.model.conversation import Conversation, TextLiteral, ToolCall, ToolResult
 from coldpress.model.edits import Batch, Edit, Standing
 from coldpress.model.identity import EditKey
 from coldpress.model.records import Line, Operation
 
 REFERABLE = ("source", "shell", "search", "listing", "web")
-"""Kinds of results that a later result may repeat or refer to."""
+"""Kinds of results that a later result may repeat or refer to. Others are remembered where their rule acts later."""
 
 
 _SHORTEST_REFUSAL_BYTES = 40
@@ -58,16 +58,17 @@ class Place:
     literal: TextLiteral
 
 
-def places(conversation: Conversation) -> Iterator[Place]:
-    """Go through the texts that a decision can be about, in the messages that were read anew.
+def places(conversation: Conversation, *, smallest: int = SMALLEST_BYTES, first: int | None = None) -> Iterator[Place]:
+    """Go through the texts that a decision can be about, from message `first` on, else in those that were read anew.
 
-    Texts too short to gain are left out, except for a client's refusal to read a file again.
+    Texts of fewer than `smallest` bytes in the body, quotes included, are left out as too short to gain, except for a
+    client's refusal to read a file again.
     """
-    for index in range(conversation.known, len(conversation.messages)):
+    for index in range(conversation.known if first is None else first, len(conversation.messages)):
         message = conversation.messages[index]
         for block, result in message.results:
             for literal in result.texts:
-                if len(literal.span) >= SMALLEST_BYTES or _may_be_refusal(conversation, literal):
+                if len(literal.span) >= smallest or _may_be_refusal(conversation, literal):
                     yield Place(EditKey(message.chain, block, literal.part), index, result, literal)
 
 
@@ -85,6 +86,10 @@ def propose(
     operation: Operation,
     *,
     batches: Mapping[bytes, Batch] = MappingProxyType({}),
+    calls: Sequence[RestoredCall] = (),
+    intents: Mapping[int, str] = MappingProxyType({}),
+    offered: Mapping[EditKey, Offered] = MappingProxyType({}),
+    smallest: int = SMALLEST_BYTES,
 ) -> Plan:
     """Decide what this request sends, aged results apart (`coldpress.engine.cut`).
 
@@ -95,13 +100,17 @@ def propose(
         policy: the rules.
         operation: `drain` makes no new edits; `observe` records what `press` would do and keeps all exact.
         batches: batches decided earlier, by the chain of a message from `undecided_from` on.
+        calls: calls in the new messages that are sent as the model wrote them, in the order of their spans.
+        intents: why calls in the new messages were made, by where their arguments start in the body.
+        offered: texts that plugins would put in the place of results at first sight.
+        smallest: as for `places`.
     """
     if batches:
         held = {batch.at for batch in session.aged}
         session = session.with_aged(found for found in _found(conversation, batches) if found.at not in held)
-    work = _Work(conversation, session, policy, operation)
+    work = _Work(conversation, session, policy, operation, calls=calls, intents=intents, offered=offered)
     first_new = conversation.last_assistant + 1
-    for place in places(conversation):
+    for place in places(conversation, smallest=smallest):
         known = standing.get(place.key)
         if known is not None:
             work.apply(place, known)
@@ -170,7 +179,20 @@ def placed_edit(conversation: Conversation, at: Mapping[bytes, int], standing: S
 class _Work:
     """The state of one pass over a request."""
 
-    def __init__(self, conversation: Conversation, session: Session, policy: Policy, operation: Operation) -> None:
+    def __init__(
+        self,
+        conversation: Conversation,
+        session: Session,
+        policy: Policy,
+        operation: Operation,
+        *,
+        calls: Sequence[RestoredCall],
+        intents: Mapping[int, str],
+        offered: Mapping[EditKey, Offered],
+    ) -> None:
+        self._calls = tuple(calls)
+        self._intents = intents
+        self._offered = offered
         self._conversation = conversation
         self._policy = policy
         self._operation = operation
@@ -226,7 +248,7 @@ class _Work:
             read=lambda seen: self._conversation.text(seen.literal),
             named=self._name,
         )
-        verdict = decide(candidate, self._policy)
+        verdict = decide(candidate, self._policy, self._offered.get(place.key))
         standing, line = verdict.standing, verdict.line
         if standing.replacement is not None and self._operation != "press":
             standing = Standing(place.key, None)
@@ -244,7 +266,9 @@ class _Work:
         conversation, before = self._conversation, self._before
         new = range(conversation.known, len(conversation.messages))
         replies = tuple(index for index in new if _begins_reply(conversation, index))
-        session = before.continued(tuple(self._edits), tuple(self._seen), replies, conversation.head.identity)
+        session = before.continued(
+            tuple(self._edits), tuple(self._seen), replies, conversation.head.identity, calls=self._calls
+        )
         return Plan(
             session.edits,
             tuple(self._fresh),
@@ -279,11 +303,14 @@ class _Work:
         if classified is None:
             arguments = self._conversation.arguments(call)
             classified = classify(call.name, arguments)
-        if classified.kind not in REFERABLE:
+        if classified.kind not in REFERABLE and self._policy.rule_for(call.name, classified.kind).youngest is None:
             return
         replaced = standing if standing.replacement is not None else None
         called = name_of(call.name, classified)
-        seen = Seen(place.key, place.message, place.literal, classified, arguments, call.name, called, replaced, left)
+        intent = self._intents.get(call.arguments.start) if call.arguments is not None and self._intents else None
+        seen = Seen(
+            place.key, place.message, place.literal, classified, arguments, call.name, called, replaced, left, intent
+        )
         self._seen.append(seen)
         if self._before.rebuild is not None and seen.message in self._before.rebuild:
             self._hidden.append(seen)

@@ -12,10 +12,7 @@ from typing import Final, Literal
 from coldpress.engine.catalogue import Kind, canonical
 from coldpress.model.errors import ConfigError
 
-RuleMode = Literal["exact", "lossless", "dedupe", "deterministic", "mask"]
-
-UNBUILT: Final = ("keyword", "model", "source")
-"""Modes that settings may name and this version does not have."""
+RuleMode = Literal["exact", "lossless", "dedupe", "deterministic", "keyword", "model", "mask", "source"]
 
 KIND_PREFIX: Final = "kind:"
 
@@ -33,8 +30,10 @@ class Rule:
         first_pass: whether `deterministic` may act when a result is seen for the first time.
         rerun: a sentence for the marker that says how to get the whole again.
         min_bytes: smallest text, in UTF-8 bytes, that `deterministic` shortens; `None` for no limit.
-        age: replies of the model after which `mask`, and `deterministic` without `first_pass`, may act.
-        unbuilt: modes the settings named that this version does not have; for the receipt.
+        age: replies of the model after which `mask` and `source`, and `deterministic` without `first_pass`, may act.
+            `keyword` and `model` may act once a result was shown exact, so after one.
+        ungated: whether a result that a model has seen becomes smaller as soon as the rule allows it, whatever the
+            rewrite costs.
     """
 
     match: str
@@ -43,20 +42,52 @@ class Rule:
     rerun: str | None = None
     min_bytes: int | None = None
     age: int = AGED_TURNS
-    unbuilt: tuple[str, ...] = ()
+    ungated: bool = False
 
     @property
     def first_modes(self) -> tuple[RuleMode, ...]:
         """What may be done when a result is first sent, in order."""
-        never = ("exact", "mask") if self.first_pass else ("exact", "mask", "deterministic")
-        return tuple(mode for mode in self.modes if mode not in never)
+        allowed = ("lossless", "dedupe", "deterministic") if self.first_pass else ("lossless", "dedupe")
+        return tuple(mode for mode in self.modes if mode in allowed)
 
     @property
     def aged_mode(self) -> RuleMode | None:
-        """What may be done to a result that the model has seen; `None` for nothing."""
-        if "mask" in self.modes:
-            return "mask"
-        return "deterministic" if "deterministic" in self.modes and not self.first_pass else None
+        """What may be done to a result that is `age` turns old, where that is more than what one exposure allows."""
+        aged: tuple[RuleMode, ...] = ("mask", "source") if self.first_pass else ("mask", "source", "deterministic")
+        return next((mode for mode in aged if mode in self.modes), None)
+
+    @property
+    def exposed_mode(self) -> RuleMode | None:
+        """What may be done to a result that a model has been shown exact once; `None` for nothing."""
+        exposed: tuple[RuleMode, ...] = ("model", "keyword")
+        return next((mode for mode in exposed if mode in self.modes), None)
+
+    def later_mode(self, age: int) -> tuple[RuleMode, int] | None:
+        """What may be done to a result behind which `age` replies of the model stand, and from which age on.
+
+        >>> Rule("grep*", ("keyword", "mask"), age=6).later_mode(2)
+        ('keyword', 1)
+        """
+        if self.aged_mode is not None and age >= self.age:
+            return self.aged_mode, self.age
+        return (self.exposed_mode, 1) if self.exposed_mode is not None and age >= 1 else None
+
+    @property
+    def youngest(self) -> int | None:
+        """The age from which anything may be done to a result that a model has seen; `None` where nothing ever may."""
+        if self.exposed_mode is not None:
+            return 1
+        return self.age if self.aged_mode is not None else None
+
+    @property
+    def settles(self) -> int | None:
+        """The age from which the rule says the same of a result for ever; `None` where that never comes.
+
+        A summary may come late, and what a read is good for depends on what is read after it.
+        """
+        if "model" in self.modes or "source" in self.modes:
+            return None
+        return self.age if self.aged_mode is not None else 1
 
     def __post_init__(self) -> None:
         if not self.modes:
@@ -124,10 +155,9 @@ DEFAULT_POLICY: Final = Policy(
 def is_ordered_exact(rule: Rule) -> bool:
     """Whether a rule is one of the user's own that says `exact`: then nothing is ever done to what it matches.
 
-    By default many kinds are exact as well, since they are not worth the risk; those may leave with their turn. So may
-    what a mode was asked for that this version does not have.
+    By default many kinds are exact as well, since they are not worth the risk; those may leave with their turn.
     """
-    if rule.modes != ("exact",) or rule.unbuilt or rule is NO_RULE:
+    if rule.modes != ("exact",) or rule is NO_RULE:
         return False
     return not any(rule is own for own in DEFAULT_POLICY.rules)
 

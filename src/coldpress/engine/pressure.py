@@ -7,7 +7,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
 
-from coldpress.engine.aged import Due, RuleOf, View, ViewOf
+from coldpress.engine.aged import Due, RuleOf, ViewOf
+from coldpress.engine.aged_view import View
 from coldpress.engine.documents import sets_rules
 from coldpress.engine.need import Why, reasons
 from coldpress.engine.plan import REFERABLE
@@ -105,7 +106,7 @@ def choose(found: Sequence[Clearable], *, free_tokens: int, scale: float) -> tup
 
 
 def _may_clear(seen: Seen, rule: Rule) -> bool:
-    if rule.unbuilt or rule.modes == ("exact",) or seen.classified.kind not in REFERABLE:
+    if rule.modes == ("exact",) or seen.classified.kind not in REFERABLE:
         return False
     return seen.standing is None or seen.standing.mode not in ("mask", "restore")
 

@@ -19,7 +19,8 @@ class Seen:
 
     `tool` is its tool as the client names it; `call` is what was called ("Read src/a.py"), and does not change while
     the conversation goes on. `arguments` is the JSON text its call was made with. `standing` is the decision on it,
-    `None` where it is exact. `left` is true where nobody decided on it: some model had seen it before we did.
+    `None` where it is exact. `left` is true where nobody decided on it: some model had seen it before we did. `intent`
+    is why the call was made, in the model's own words, where it said so.
     """
 
     key: EditKey
@@ -31,6 +32,7 @@ class Seen:
     call: str
     standing: Standing | None
     left: bool = False
+    intent: str | None = None
 
     @property
     def all_lines_visible(self) -> bool:
@@ -42,7 +44,22 @@ class Seen:
         return self.standing is None or (self.standing.mode == "lossless" and self.classified.kind == "source")
 
 
-Item = TypeVar("Item", Edit, Seen)
+@dataclass(frozen=True, slots=True)
+class RestoredCall:
+    """A call in the history that is sent as the model wrote it, fields included that the client never saw.
+
+    Attributes:
+        span: of its arguments in the body.
+        literal: JSON to put there.
+        message: index of the message that holds it.
+    """
+
+    span: Span = field(compare=False)
+    literal: bytes
+    message: int
+
+
+Item = TypeVar("Item", Edit, Seen, RestoredCall)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +127,7 @@ class Session:
         seen: results as they stand after first sight.
         replies: indices of the messages that begin a reply of the model.
         head_identity: names the system prompt as last seen.
+        calls: earlier calls that are sent as the model wrote them, in the order of their spans.
         rebuild: follows from the above: the messages that are not sent any more, by the latest batch that says so.
         edits: follows from the above: every edit in force, in the order of the spans; of several on one text the latest
             batch's, and none in messages that are not sent.
@@ -125,6 +143,7 @@ class Session:
     seen: tuple[Seen, ...] = ()
     replies: tuple[int, ...] = ()
     head_identity: bytes = b""
+    calls: tuple[RestoredCall, ...] = ()
     edits: tuple[Edit, ...] = field(default=(), compare=False)
     shown: tuple[Seen, ...] = field(default=(), compare=False)
     saved: Saved = field(default=NOTHING_SAVED, compare=False)
@@ -138,6 +157,8 @@ class Session:
         seen: tuple[Seen, ...],
         replies: tuple[int, ...],
         head_identity: bytes,
+        *,
+        calls: tuple[RestoredCall, ...] = (),
     ) -> Session:
         """Make a session of what does not follow from anything else."""
         edits, shown = (_in_force(first, aged), _shown(seen, aged)) if aged else (first, seen)
@@ -147,33 +168,49 @@ class Session:
             edits = tuple(edit for edit in edits if edit.message not in rebuild)
             shown = tuple(result for result in shown if result.message not in rebuild)
             saved = Saved.by(edits) + rebuild.saved
-        return cls(first, aged, seen, replies, head_identity, edits, shown, saved, rebuild)
+        return cls(first, aged, seen, replies, head_identity, calls, edits, shown, saved, rebuild)
 
     @property
-    def splices(self) -> tuple[Edit | PlacedRebuild, ...]:
+    def splices(self) -> tuple[Edit | PlacedRebuild | RestoredCall, ...]:
         """Everything to put into the body, in the order of the spans."""
-        if self.rebuild is None:
+        if self.rebuild is None and not self.calls:
             return self.edits
-        return tuple(sorted((*self.edits, self.rebuild), key=_start_of))
+        rebuild = (self.rebuild,) if self.rebuild is not None else ()
+        return tuple(sorted((*self.edits, *self.sent_calls, *rebuild), key=_start_of))
+
+    @property
+    def sent_calls(self) -> tuple[RestoredCall, ...]:
+        """The calls as the model wrote them, but for those in messages that are not sent."""
+        if self.rebuild is None:
+            return self.calls
+        return tuple(call for call in self.calls if call.message not in self.rebuild)
 
     def age(self, message: int) -> int:
         """How many replies of the model stand behind a message: a result's age in turns."""
         return len(self.replies) - bisect_left(self.replies, message)
 
     def continued(
-        self, first: tuple[Edit, ...], seen: tuple[Seen, ...], replies: tuple[int, ...], head_identity: bytes
+        self,
+        first: tuple[Edit, ...],
+        seen: tuple[Seen, ...],
+        replies: tuple[int, ...],
+        head_identity: bytes,
+        *,
+        calls: tuple[RestoredCall, ...] = (),
     ) -> Session:
-        """Give the state after more messages: each argument says what they add, the last one what holds now."""
+        """Give the state after more messages: each argument says what they add, `head_identity` what holds now."""
+        replies, calls = self.replies + replies, self.calls + calls
         begins = [edit.message for edit in first[:1]] + [result.message for result in seen[:1]]
         if begins and any(batch.reach >= min(begins) for batch in self.aged):
             # As after a restart: a batch was found in the new messages, and may be about texts in them.
-            return Session.of(self.first + first, self.aged, self.seen + seen, self.replies + replies, head_identity)
+            return Session.of(self.first + first, self.aged, self.seen + seen, replies, head_identity, calls=calls)
         return Session(
             self.first + first,
             self.aged,
             self.seen + seen,
-            self.replies + replies,
+            replies,
             head_identity,
+            calls,
             self.edits + first,
             self.shown + seen,
             self.saved + Saved.by(first) if first else self.saved,
@@ -186,24 +223,26 @@ class Session:
         if not more:
             return self
         if self.rebuild is not None or any(batch.rebuild is not None for batch in more):
-            return Session.of(self.first, self.aged + more, self.seen, self.replies, self.head_identity)
+            return Session.of(
+                self.first, self.aged + more, self.seen, self.replies, self.head_identity, calls=self.calls
+            )
         edits, shown = _in_force(self.edits, more), _shown(self.shown, more)
         return replace(self, aged=self.aged + more, edits=edits, shown=shown, saved=Saved.by(edits))
 
     def with_first(self, first: Iterable[Edit]) -> Session:
         """Let other edits at first sight hold."""
-        return Session.of(tuple(first), self.aged, self.seen, self.replies, self.head_identity)
+        return Session.of(tuple(first), self.aged, self.seen, self.replies, self.head_identity, calls=self.calls)
 
     def upto(self, messages: int) -> Session:
         """Give the state that belongs to the first `messages` messages."""
         aged = tuple(batch for batch in self.aged if batch.reach < messages)
         first, seen = _before(self.first, messages), _before(self.seen, messages)
-        replies = self.replies[: bisect_left(self.replies, messages)]
+        replies, calls = self.replies[: bisect_left(self.replies, messages)], _before(self.calls, messages)
         if len(aged) < len(self.aged):
-            return Session.of(first, aged, seen, replies, self.head_identity)
+            return Session.of(first, aged, seen, replies, self.head_identity, calls=calls)
         edits, shown = (_before(self.edits, messages), _before(self.shown, messages)) if aged else (first, seen)
         saved = self.saved - Saved.by(self.edits[len(edits) :])
-        return Session(first, aged, seen, replies, self.head_identity, edits, shown, saved, self.rebuild)
+        return Session(first, aged, seen, replies, self.head_identity, calls, edits, shown, saved, self.rebuild)
 
 
 def _in_force(first: Sequence[Edit], aged: Sequence[AgedEdits]) -> tuple[Edit, ...]:
@@ -223,9 +262,9 @@ def _before(items: tuple[Item, ...], messages: int) -> tuple[Item, ...]:
     return items[: bisect_left(items, messages, key=_message_of)]
 
 
-def _start_of(patch: Edit | PlacedRebuild) -> int:
+def _start_of(patch: Edit | PlacedRebuild | RestoredCall) -> int:
     return patch.span.start
 
 
-def _message_of(item: Edit | Seen) -> int:
+def _message_of(item: Edit | Seen | RestoredCall) -> int:
     return item.message

@@ -2,6 +2,7 @@
 
 ColdpressError
 ├── Refused           we answer ourselves; knows status, a fixed word and a sentence
+│   ├── Limited           it is more than the settings allow; knows when to try again
 │   └── UpstreamFailed    no answer came from a provider
 ├── UpstreamBroken    a provider's answer ended before its end
 └── ClientGone        nobody is there to answer
@@ -19,11 +20,17 @@ from coldpress.wire.registry import FormatName
 Code = Literal[
     "body_too_large",
     "body_timeout",
+    "busy",
     "invalid_mode",
     "no_provider",
+    "not_screened",
     "overloaded",
+    "rate_limited",
+    "sensitive_content",
     "shutting_down",
+    "spend_cap",
     "unknown_provider",
+    "unpriced",
     "upstream_broken",
     "upstream_timeout",
     "upstream_unreachable",
@@ -35,9 +42,13 @@ _ANTHROPIC_TYPES = {
     403: "permission_error",
     404: "not_found_error",
     413: "request_too_large",
+    429: "rate_limit_error",
     503: "overloaded_error",
     504: "timeout_error",
 }
+
+
+_CHAT_TYPES = {429: "rate_limit_error"}
 
 
 class Refused(ColdpressError):
@@ -54,6 +65,25 @@ class Refused(ColdpressError):
         self.status = status
         self.code: Code = code
         self.message = message
+
+
+class Limited(Refused):
+    """The request is more than the settings allow.
+
+    Args:
+        status: the HTTP status.
+        code: a fixed word for programs; what it is counted as.
+        message: as for `Refused`.
+        retry_after_seconds: when it may be sent again, `None` where no time will change the answer.
+        again: whether a client should do so by itself.
+    """
+
+    def __init__(
+        self, status: int, code: Code, message: str, *, retry_after_seconds: int | None = None, again: bool = False
+    ) -> None:
+        super().__init__(status, code, message)
+        self.retry_after_seconds = retry_after_seconds
+        self.again = again
 
 
 class UpstreamFailed(Refused):
@@ -77,7 +107,7 @@ def error_body(dialect: FormatName, status: int, code: Code, message: str) -> by
     if dialect == "anthropic":
         kind = _ANTHROPIC_TYPES.get(status, "api_error" if status >= 500 else "invalid_request_error")
         return msgspec.json.encode({"type": "error", "error": {"type": kind, "message": message}})
-    kind = "server_error" if status >= 500 else "invalid_request_error"
+    kind = "server_error" if status >= 500 else _CHAT_TYPES.get(status, "invalid_request_error")
     return msgspec.json.encode({"error": {"message": message, "type": kind, "code": code, "param": None}})
 
 

@@ -50,6 +50,21 @@ _NOTED = frozenset(
 )
 _CREDENTIALS = frozenset({"authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie"})
 _DESCRIBE_BODY = frozenset({"content-encoding", "content-md5", "content-digest", "repr-digest", "digest"})
+_OF_ONE_BODY = frozenset({b"content-length", *[name.encode() for name in _DESCRIBE_BODY]})
+# What a second provider gets of a request that was meant for another one. Anything else may hold what only that one
+# should know: a key in a header nobody has heard of, a cookie, an account, a token of a gateway in between.
+_FOR_ANYBODY = frozenset(
+    {
+        "accept",
+        "anthropic-beta",
+        "anthropic-version",
+        "accept-encoding",
+        "content-encoding",
+        "content-type",
+        "user-agent",
+    }
+)
+_QUERY_FOR_ANYBODY = frozenset({"beta"})
 # What our HTTP server refuses to write; a lenient upstream parser may let it through.
 _CONTROL_BYTES = bytes([*range(9), *range(10, 32), 127])
 
@@ -132,6 +147,27 @@ def with_own_key(forward: Iterable[tuple[str, str]], key: Secret, dialect: Forma
     return kept
 
 
+def failover_headers(forward: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """What of a request's headers a second provider gets: those that say how the body reads, and no other."""
+    return [pair for pair in forward if pair[0] in _FOR_ANYBODY]
+
+
+def failover_query(url: str) -> str:
+    """Give an address with what of its query a second provider gets.
+
+    >>> failover_query("https://llm.example.com/v1/messages?beta=true&key=secret")
+    'https://llm.example.com/v1/messages?beta=true'
+    """
+    address, _, query = url.partition("?")
+    kept = "&".join(pair for pair in query.split("&") if pair.partition("=")[0] in _QUERY_FOR_ANYBODY)
+    return f"{address}?{kept}" if kept else address
+
+
+def without_cookies(raw: Iterable[tuple[bytes, bytes]]) -> RawHeaders:
+    """Give a second provider's headers without the cookies that the client would send to the first one."""
+    return [pair for pair in raw if pair[0] != b"set-cookie"]
+
+
 def reply_headers(raw: Iterable[tuple[bytes, bytes]], *, status: int) -> RawHeaders:
     """What of an upstream's headers goes to the client, in order, repeats kept.
 
@@ -149,6 +185,11 @@ def reply_headers(raw: Iterable[tuple[bytes, bytes]], *, status: int) -> RawHead
     if len(values.translate(None, _CONTROL_BYTES)) != len(values):
         kept = [(name, value.translate(None, _CONTROL_BYTES)) for name, value in kept]
     return kept
+
+
+def without_body_facts(raw: Iterable[tuple[bytes, bytes]]) -> RawHeaders:
+    """Give an upstream's headers without those that describe its body, for a reply that gets another one."""
+    return [pair for pair in raw if pair[0] not in _OF_ONE_BODY]
 
 
 def header(raw: Iterable[tuple[bytes, bytes]], name: bytes) -> str:

@@ -47,14 +47,14 @@ class Passthrough:
                     raise ClientGone("the client closed its connection in the middle of its request") from None
                 raise
             try:
-                await start_reply(client, reply, route.provider.name, extra=[])
+                await start_reply(client, reply.status, reply.headers, route.provider.name, extra=[])
                 await pass_body(client, reply, self._counters, None)
             except UpstreamBroken as error:
                 if client.gone:
                     raise ClientGone("the client closed its connection in the middle of its request") from None
                 self._counters.upstream_broken += 1
                 log.warning("upstream gave no whole answer", extra={"provider": route.provider.name})
-                await end_broken(client, reply, route.dialect, error)
+                await end_broken(client, reply.headers, route.dialect, error)
             finally:
                 reply.close()
 

@@ -4,34 +4,46 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import time
 from collections.abc import Callable, Sequence
 from typing import Literal, Protocol
 
 from coldpress.drive import Inbound, Prepared
-from coldpress.gateway.asgi import RawHeaders
 from coldpress.gateway.client import Client
-from coldpress.gateway.errors import ClientGone, UpstreamBroken, UpstreamFailed
-from coldpress.gateway.headers import REQUEST_ID_HEADER, RequestHeaders, inference_headers, with_own_key
+from coldpress.gateway.entrance import Entrance
+from coldpress.gateway.errors import ClientGone, Refused, UpstreamBroken, UpstreamFailed
+from coldpress.gateway.exchange import Exchange
+from coldpress.gateway.failover import Failovers
+from coldpress.gateway.filtering import filtered_body, pass_filtered
+from coldpress.gateway.headers import (
+    REQUEST_ID_HEADER,
+    RequestHeaders,
+    inference_headers,
+    with_own_key,
+    without_body_facts,
+    without_cookies,
+)
 from coldpress.gateway.limits import InFlight, Lease, read_body, too_large
-from coldpress.gateway.reply import SideReader, end_broken, pass_body, side_reader, start_reply
+from coldpress.gateway.reply import end_broken, pass_body, side_reader, start_reply
 from coldpress.gateway.routes import Route
 from coldpress.gateway.settings import Limits
 from coldpress.gateway.stats import Counters
-from coldpress.gateway.upstream import Call, Reply, Upstream
-from coldpress.model.errors import BodyTooLarge
-from coldpress.model.records import Outcome, Receipt
+from coldpress.gateway.upstream import Call, Reply
+from coldpress.model.errors import BodyTooLarge, Withheld
+from coldpress.model.records import Outcome
+from coldpress.stores.amounts import Amount
 from coldpress.wire.encoding import UnknownEncoding, decode_body
 from coldpress.wire.registry import FormatName
-from coldpress.wire.sse import TapResult
 
 log = logging.getLogger(__name__)
 
-Ended = Literal["complete", "client_gone", "upstream_failed", "upstream_broken", "error_event"]
-
 _LONG_SECONDS = 0.25
 """A client may have left, where deciding took longer than this."""
+
+_UNREADABLE = (
+    "coldpress: pii cannot look through this request, since its content-encoding is not known; send it in another, or "
+    'set plugins.config.pii.on_failure = "open"'
+)
 
 
 class Driver(Protocol):
@@ -53,6 +65,19 @@ class Driver(Protocol):
     def stats(self) -> dict[str, object]:
         """Counts for `/stats`."""
 
+    def spent(self, at: float) -> Amount:
+        """Say what the requests cost that ended on the UTC day of a time. Blocking; may raise `StoreError`."""
+
+    def is_priced(self, provider: str, model: str | None, at: float) -> bool:
+        """Whether a model has a price at a provider. Blocking at first."""
+
+    async def screen(self, inbound: Inbound, *, keep: bool = True) -> Inbound:
+        """Give a request without what may not leave, `keep` false where no model is asked; may raise `Withheld`."""
+
+    @property
+    def screens(self) -> Literal["no", "open", "closed"]:
+        """Whether requests are looked through, and whether one goes on that cannot be."""
+
     @property
     def patience_seconds(self) -> float:
         """How much longer than its time budget `prepare` may take; 0 where nothing is waited for."""
@@ -61,95 +86,47 @@ class Driver(Protocol):
         """Stop what goes on in the background; the gateway ends."""
 
 
-class _Exchange:
-    """One exchange: what it is given, and what is known of it so far; becomes its `Outcome`.
-
-    Attributes:
-        seen: the driver has seen the request and will want to know how it ended.
-        received_at: in seconds since 1970.
-    """
-
-    __slots__ = (
-        "began_at", "client", "ended", "format", "headers", "lease", "reader", "receipt", "received_at",
-        "reply_headers", "request_id", "route", "seen", "status",
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        client: Client,
-        headers: RequestHeaders,
-        route: Route,
-        *,
-        format_name: FormatName,
-        lease: Lease,
-        received_at: float,
-    ) -> None:
-        self.client = client
-        self.headers = headers
-        self.route = route
-        self.format: FormatName = format_name
-        self.lease = lease
-        # Ids sort by time; the random part keeps two gateways apart.
-        self.request_id = f"{int(received_at * 1000):011x}{os.urandom(5).hex()}"
-        self.received_at = received_at
-        self.began_at = time.monotonic()
-        self.seen = False
-        self.receipt: Receipt | None = None
-        self.status: int | None = None
-        self.ended: Ended = "upstream_broken"
-        self.reader: SideReader | None = None
-        self.reply_headers: RawHeaders = []
-
-    def outcome(self) -> Outcome:
-        read = (self.reader.end() if self.reader is not None else None) or TapResult()
-        ended = self.ended
-        # An error under an error status is a whole answer; only behind a good one is it an event of its own.
-        if ended == "complete" and self.status == 200 and read.error_event:
-            ended = "error_event"
-        return Outcome(
-            request_id=self.request_id,
-            status=self.status,
-            ended=ended,
-            duration_seconds=time.monotonic() - self.began_at,
-            usage=read.usage,
-            others=read.others,
-            context_tokens=read.context_tokens,
-            miss=read.miss,
-            transformations=read.transformations,
-            reported_usd=read.reported_usd,
-            overflow=self.reader.overflow() if self.reader is not None else None,
-        )
-
-
 class InferenceRelay:
     """Carries inference exchanges of one gateway."""
 
     def __init__(
         self,
         driver: Driver,
-        upstream: Upstream,
         *,
         limits: Limits,
         in_flight: InFlight,
         counters: Counters,
+        entrance: Entrance,
+        failovers: Failovers,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._driver = driver
-        self._upstream = upstream
+        self._entrance = entrance
+        self._failovers = failovers
         self._limits = limits
         self._in_flight = in_flight
         self._counters = counters
         self._clock = clock
 
-    async def carry(self, client: Client, headers: RequestHeaders, route: Route, format_name: FormatName) -> None:
+    async def carry(
+        self,
+        client: Client,
+        headers: RequestHeaders,
+        route: Route,
+        format_name: FormatName,
+        *,
+        asks: Literal["model", "count"] = "model",
+    ) -> None:
         """Carry one exchange from the first byte of its body to the last of its reply.
 
+        Where it `asks` for a count of tokens no decision is taken on it, but nothing leaves with it that may not.
+
         Raises:
-            Refused: the body is too large or too slow, or there are too many of them.
+            Refused: the body is too large or too slow, or there are too many of them, or it may not go.
             UpstreamFailed: no answer came; nothing has been sent to the client.
             ClientGone: nobody is there any more.
         """
-        exchange = _Exchange(
+        exchange = Exchange(
             client,
             headers,
             route,
@@ -159,37 +136,54 @@ class InferenceRelay:
         )
         try:
             # Nested, so that no name here keeps the body alive while the reply streams.
-            await self._converse(exchange, await self._decide(exchange, await self._receive(exchange)))
+            await self._converse(exchange, await self._decide(exchange, await self._receive(exchange), asks))
         finally:
+            exchange.place.release()
             exchange.lease.release()
             if exchange.seen:
                 self._report(exchange)
 
-    async def _receive(self, exchange: _Exchange) -> bytes:
+    async def _receive(self, exchange: Exchange) -> bytes:
         raw = await read_body(exchange.client, exchange.headers.declared_bytes, exchange.lease, self._limits)
         self._counters.request_bytes += len(raw)
         return raw
 
-    async def _decide(self, exchange: _Exchange, raw: bytes) -> Call:
+    async def _decide(self, exchange: Exchange, raw: bytes, asks: Literal["model", "count"]) -> Call:
         """Let the driver choose the body. Where it changes nothing, cannot read it or is slow, the client's goes on."""
         try:
             body = await self._decoded(raw, exchange.headers.encoding)
         except UnknownEncoding:
             self._counters.unreadable_encoding += 1
+            if self._driver.screens == "closed":
+                raise Refused(400, "not_screened", _UNREADABLE) from None
+            await self._admit(exchange, None, asks)
             log.info("body went on unread", extra={"request_id": exchange.request_id, "reason": "encoding"})
             return _call(exchange, raw, body_changed=False)
         if body is not raw:
             exchange.lease.grow_to(len(raw) + len(body))
-        exchange.seen = True
-        prepared = await self._prepare(exchange, body)
-        exchange.receipt = prepared.receipt if prepared is not None else None
-        if prepared is None or not prepared.changed:
+        await self._admit(exchange, body, asks)
+        inbound = await self._screened(self._inbound(exchange, body), asks)
+        exchange.seen = asks == "model"
+        prepared = await self._prepare(exchange, inbound) if exchange.seen else None
+        if prepared is None:
+            changed = inbound.body is not body
+            return _call(exchange, inbound.body if changed else raw, body_changed=changed)
+        exchange.receipt, exchange.calls = prepared.receipt, prepared.calls
+        if not prepared.changed:
             return _call(exchange, raw, body_changed=False)
         return _call(exchange, prepared.body, body_changed=True)
 
-    async def _prepare(self, exchange: _Exchange, body: bytes) -> Prepared | None:
-        """Ask the driver; `None` where it takes too long."""
-        inbound = Inbound(
+    async def _admit(self, exchange: Exchange, body: bytes | None, asks: Literal["model", "count"]) -> None:
+        """Have it wait until the limits let it in; raises `Refused` where they do not. Counting costs nothing."""
+        exchange.may_fail_over = asks == "model"
+        if asks == "count":
+            return
+        exchange.place = await self._entrance.admit(exchange.client, exchange.route.provider.name, body)
+        if exchange.place.waited:
+            exchange.restart(self._clock())
+
+    def _inbound(self, exchange: Exchange, body: bytes) -> Inbound:
+        return Inbound(
             request_id=exchange.request_id,
             received_at=exchange.received_at,
             provider=exchange.route.provider.name,
@@ -199,12 +193,26 @@ class InferenceRelay:
             headers=exchange.headers.shareable(),
             task=exchange.headers.task,
         )
+
+    async def _screened(self, inbound: Inbound, asks: Literal["model", "count"]) -> Inbound:
+        """Have what may not leave taken out; raises `Refused` where the request may not leave at all."""
+        try:
+            return await self._driver.screen(inbound, keep=asks == "model")
+        except Withheld as withheld:
+            if withheld.sensitive:
+                raise Refused(400, "sensitive_content", str(withheld)) from None
+            raise Refused(400, "not_screened", str(withheld)) from None
+
+    async def _prepare(self, exchange: Exchange, inbound: Inbound) -> Prepared | None:
+        """Ask the driver; `None` where it takes too long."""
         try:
             async with asyncio.timeout(self._limits.prepare_seconds + self._driver.patience_seconds):
                 return await self._driver.prepare(inbound)
         except TimeoutError:
             self._counters.over_budget += 1
-            log.warning("preparing took too long", extra={"request_id": exchange.request_id, "bytes": len(body)})
+            log.warning(
+                "preparing took too long", extra={"request_id": exchange.request_id, "bytes": len(inbound.body)}
+            )
             return None
 
     async def _decoded(self, raw: bytes, encoding: str | None) -> bytes:
@@ -217,21 +225,21 @@ class InferenceRelay:
         except BodyTooLarge as error:
             raise too_large("the request body expands to more", limit, "expanded_body_bytes") from error
 
-    async def _converse(self, exchange: _Exchange, call: Call) -> None:
+    async def _converse(self, exchange: Exchange, call: Call) -> None:
         """Send the request and relay its reply, for as long as the client is there."""
         try:
             with exchange.client as client:
                 client.watch()
                 if time.monotonic() - exchange.began_at > _LONG_SECONDS:
                     await client.noticed()  # a summary was waited for; nobody may be there to pay for an answer
-                reply = await self._upstream.send(call)
+                reply = await self._failovers.send(exchange, call)
                 del call
                 exchange.lease.release()
                 try:
                     await self._relay_reply(exchange, reply)
                 except UpstreamBroken as error:
                     self._counters.upstream_broken += 1
-                    await end_broken(client, reply, exchange.route.dialect, error)
+                    await end_broken(client, exchange.sent_headers, exchange.route.dialect, error)
                 finally:
                     reply.close()
         except ClientGone:
@@ -241,17 +249,26 @@ class InferenceRelay:
             exchange.ended = "upstream_failed"
             raise
 
-    async def _relay_reply(self, exchange: _Exchange, reply: Reply) -> None:
+    async def _relay_reply(self, exchange: Exchange, reply: Reply) -> None:
         exchange.status = reply.status
         keep_bytes = self._limits.expanded_bytes if self._driver.wants_replies else 0
         exchange.reader = side_reader(reply, exchange.format, self._counters, keep_bytes=keep_bytes)
-        exchange.reply_headers = reply.headers
+        mine = exchange.failover is None or not exchange.failover.served
+        exchange.reply_headers = exchange.sent_headers = reply.headers if mine else without_cookies(reply.headers)
+        if exchange.calls is not None:
+            exchange.filtered = filtered_body(reply, exchange.format, exchange.calls, self._counters)
         own = [(REQUEST_ID_HEADER, exchange.request_id.encode())]
-        await start_reply(exchange.client, reply, exchange.route.provider.name, extra=own)
-        await pass_body(exchange.client, reply, self._counters, exchange.reader.feed)
+        name, client, look = exchange.served_by, exchange.client, exchange.reader.feed
+        if exchange.filtered is None:
+            await start_reply(client, reply.status, exchange.sent_headers, name, extra=own)
+            await pass_body(client, reply, self._counters, look)
+        else:
+            exchange.sent_headers = without_body_facts(exchange.sent_headers)
+            await start_reply(client, reply.status, exchange.sent_headers, name, extra=own)
+            await pass_filtered(client, reply, exchange.filtered, self._counters, look)
         exchange.ended = "complete"
 
-    def _report(self, exchange: _Exchange) -> None:
+    def _report(self, exchange: Exchange) -> None:
         outcome = exchange.outcome()
         if outcome.ended == "error_event":
             self._counters.error_events += 1
@@ -261,14 +278,19 @@ class InferenceRelay:
         if exchange.reader is not None and exchange.reader.kept:
             readable = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in exchange.reply_headers]
             self._driver.log_reply(exchange.request_id, readable, bytes(exchange.reader.kept))
+        if exchange.filtered is not None and exchange.filtered.faults:
+            self._counters.filter_faults += exchange.filtered.faults
+            log.warning("calls could not be filtered", extra={"request_id": exchange.request_id})
+        if exchange.calls is not None:
+            exchange.calls.taken()
         self._driver.finish(outcome)
 
 
-def _facts(exchange: _Exchange, outcome: Outcome) -> dict[str, object]:
+def _facts(exchange: Exchange, outcome: Outcome) -> dict[str, object]:
     """What an operator wants to know of an exchange."""
     found: dict[str, object] = {
         "request_id": outcome.request_id,
-        "provider": exchange.route.provider.name,
+        "provider": exchange.served_by,
         "status": outcome.status,
         "ended": outcome.ended,
         "seconds": round(outcome.duration_seconds, 3),
@@ -281,7 +303,7 @@ def _facts(exchange: _Exchange, outcome: Outcome) -> dict[str, object]:
     return found
 
 
-def _call(exchange: _Exchange, body: bytes, *, body_changed: bool) -> Call:
+def _call(exchange: Exchange, body: bytes, *, body_changed: bool) -> Call:
     provider = exchange.route.provider
     forward = inference_headers(exchange.headers.forward, body_changed=body_changed)
     if provider.api_key is not None:

@@ -117,25 +117,26 @@ def side_reader(reply: Reply, format_name: FormatName, counters: Counters, *, ke
     return SideReader(tap, counters, keep_bytes=keep_bytes, error_status=status, encoding=encoding)
 
 
-async def start_reply(client: Client, reply: Reply, provider: str, *, extra: RawHeaders) -> None:
+async def start_reply(client: Client, status: int, headers: RawHeaders, provider: str, *, extra: RawHeaders) -> None:
     """Send the provider's status and headers on.
 
     Args:
         client: who gets them.
-        reply: whose they are.
+        status: as the provider said it.
+        headers: of the provider's reply.
         provider: its name, for messages.
         extra: headers of ours to add.
 
     Raises:
         UpstreamFailed: the status is none that HTTP defines.
     """
-    if not 200 <= reply.status <= 599:
+    if not 200 <= status <= 599:
         raise UpstreamFailed(
             502,
             "upstream_unreachable",
-            f"coldpress: provider {provider!r} answered with status {reply.status}, which ends no exchange",
+            f"coldpress: provider {provider!r} answered with status {status}, which ends no exchange",
         )
-    await client.start(reply.status, reply_headers(reply.headers, status=reply.status) + extra)
+    await client.start(status, reply_headers(headers, status=status) + extra)
 
 
 async def pass_body(client: Client, reply: Reply, counters: Counters, look: Callable[[bytes], None] | None) -> None:
@@ -169,13 +170,18 @@ async def pass_body(client: Client, reply: Reply, counters: Counters, look: Call
             return
 
 
-async def end_broken(client: Client, reply: Reply, dialect: FormatName, error: UpstreamBroken) -> None:
+async def end_broken(client: Client, headers: RawHeaders, dialect: FormatName, error: UpstreamBroken) -> None:
     """End a reply that broke off so that the client cannot take it for a whole one.
 
     An event stream gets one error event in the client's format. Anything else is left without its end: the server
     then closes the connection, and the client sees a body cut short.
+
+    Args:
+        client: who got the beginning.
+        headers: what of the provider's was sent.
+        dialect: the client's format.
+        error: what happened.
     """
-    headers = reply.headers
     events = "text/event-stream" in header(headers, b"content-type").lower()
     plain = not header(headers, b"content-encoding") and not header(headers, b"content-length")
     if events and plain:

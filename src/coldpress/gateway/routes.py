@@ -64,6 +64,11 @@ class Routes:
         read = found if found in provider.formats else None
         return Route(provider, url, read, found or _guess(headers, provider), asked)
 
+    def may_serve(self, route: Route) -> tuple[Provider, ...]:
+        """Every provider that a request may be sent to: its own, and the one that is asked where that fails."""
+        second = self._by_name.get((route.provider.failover or "").encode())
+        return (route.provider,) if second is None else (route.provider, second)
+
     def _named(self, name: bytes) -> Provider:
         provider = self._by_name.get(name)
         if provider is None:
@@ -86,6 +91,11 @@ class Routes:
                 f"coldpress: a path without /provider/NAME goes to default_provider.{key}, which names no provider",
             )
         return provider
+
+
+def counts_tokens(route: Route) -> bool:
+    """Whether a request has a whole conversation counted, as Anthropic's clients ask for."""
+    return route.format is None and route.url.partition("?")[0].endswith("/v1/messages/count_tokens")
 
 
 def dialect_of(scope: Scope, headers: RequestHeaders) -> FormatName:

@@ -41,7 +41,7 @@ class Serving:
         host: address of the data port.
         port: the data port.
         control_host: address of the control port, always loopback.
-        control_port: port of `/health` and `/stats`.
+        control_port: port of `/health`, `/stats` and `/metrics`.
         gateway: the application, for its counters.
     """
 

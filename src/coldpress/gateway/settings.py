@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from coldpress.config.limit_keys import Unpriced
 from coldpress.config.secret import Secret
 from coldpress.config.settings import Settings
 from coldpress.model.records import Operation
@@ -25,6 +26,11 @@ class Limits:
         client_seconds: longest silence of a client in the middle of its body.
         prepare_seconds: longest time for reading and pressing; past it the client's own bytes go on.
         shutdown_seconds: how long running exchanges may go on after a stop is asked for.
+        concurrency: inference requests that providers have at one time, `None` for no limit.
+        rpm: inference requests that go to providers in any 60 seconds, `None` for no limit.
+        wait_seconds: longest wait under the two.
+        daily_usd: spend on a UTC day from which on inference requests are refused, `None` for no limit.
+        unpriced: what `daily_usd` does with requests that nobody can price.
     """
 
     body_bytes: int = 32 * _MIB
@@ -35,6 +41,11 @@ class Limits:
     client_seconds: float = 60.0
     prepare_seconds: float = 2.0
     shutdown_seconds: float = 10.0
+    concurrency: int | None = None
+    rpm: int | None = None
+    wait_seconds: float = 30.0
+    daily_usd: float | None = None
+    unpriced: Unpriced = "refuse"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +58,10 @@ class Provider:
         formats: the wire formats that are read here; requests of others are relayed unread.
         operation: what to do with its requests where the request itself does not say.
         api_key: takes the place of the client's key; `None` where the client's own passes through.
+        concurrency: inference requests that it has at one time, `None` for no limit of its own.
+        rpm: inference requests that go to it in any 60 seconds, `None` for no limit of its own.
+        failover: name of the provider that is asked once where this one fails, `None` where there is none.
+        failover_model: what that one is asked for, `None` for the model that the request names.
     """
 
     name: str
@@ -54,6 +69,10 @@ class Provider:
     formats: tuple[FormatName, ...] = ("anthropic", "openai_chat")
     operation: Operation = "press"
     api_key: Secret | None = None
+    concurrency: int | None = None
+    rpm: int | None = None
+    failover: str | None = None
+    failover_model: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +85,7 @@ class GatewaySettings:
         providers: in any order; names are unique.
         default_anthropic: provider of bare Anthropic paths and of paths of no known format; `None` refuses them.
         default_openai: provider of bare Chat Completions paths; `None` refuses them.
-        control_port: port of `/health` and `/stats`; `None` is the data port plus one, or any free one where that is 0.
+        control_port: port of our own pages; `None` is the data port plus one, or any free one where that is 0.
     """
 
     host: str
@@ -86,7 +105,18 @@ def gateway_settings(settings: Settings, *, control_port: int | None = None) -> 
         port=settings.port,
         control_port=settings.control_port if control_port is None else control_port,
         providers=tuple(
-            Provider(row.name, row.url, row.formats, row.operation, row.api_key) for row in settings.providers
+            Provider(
+                name=row.name,
+                url=row.url,
+                formats=row.formats,
+                operation=row.operation,
+                api_key=row.api_key,
+                concurrency=row.concurrency,
+                rpm=row.rpm,
+                failover=row.failover,
+                failover_model=row.failover_model,
+            )
+            for row in settings.providers
         ),
         default_anthropic=settings.default_provider.anthropic,
         default_openai=settings.default_provider.openai,
@@ -99,5 +129,10 @@ def gateway_settings(settings: Settings, *, control_port: int | None = None) -> 
             client_seconds=given.client_seconds,
             prepare_seconds=given.prepare_seconds,
             shutdown_seconds=given.shutdown_seconds,
+            concurrency=given.concurrency,
+            rpm=given.rpm,
+            wait_seconds=given.wait_seconds,
+            daily_usd=given.daily_usd,
+            unpriced=given.unpriced,
         ),
     )

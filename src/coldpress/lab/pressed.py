@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Final
 
 from coldpress.config.load import load
 from coldpress.config.settings import Settings
@@ -17,6 +18,9 @@ from coldpress.model.errors import RecordingError
 from coldpress.model.records import Line
 from coldpress.model.trajectory import Trajectory, Turn
 from coldpress.stores.memory import MemoryStore
+
+_PATIENCE_SECONDS: Final = 3600.0
+"""For one request: what a busy machine does not get done in time is no figure of ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +41,9 @@ def default_settings() -> Settings:
     found = load(None, environ={}, directory=Path(__file__).parent, secrets="optional")
     providers = tuple(replace(provider, operation="press") for provider in found.providers)
     no_budget = Budgets(BudgetRule(stages=()))
-    return replace(found, operation="press", press_subscription=True, providers=providers, budgets=no_budget)
+    patient = replace(found.limits, prepare_seconds=_PATIENCE_SECONDS)
+    pressing = replace(found, operation="press", press_subscription=True, providers=providers, limits=patient)
+    return replace(pressing, budgets=no_budget)
 
 
 def exchanges(

@@ -13,8 +13,6 @@ from coldpress.lab.tariffs import Tariff
 from coldpress.measure.cache_rules import NONE, CacheRules, rules_for
 from coldpress.model.errors import ConfigError
 
-_PATIENCE_SECONDS: Final = 3600.0
-
 STRUCTURE_TOKENS: Final = 40
 """What was fitted on recorded Claude sessions (45 tokens, `coldpress.measure.token_families`), on o200k's scale."""
 
@@ -79,7 +77,6 @@ def settings_of(
         source_age=source_age,
         allow_thinking_loss=not keep_thinking,
         providers=(provider,),
-        limits=replace(found.limits, prepare_seconds=_PATIENCE_SECONDS),
     )
 
 

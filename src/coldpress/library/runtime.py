@@ -79,14 +79,20 @@ class Runtime:
         self.store.close()
 
     async def _prepare(self, inbound: Inbound) -> Prepared:
-        """Ask the driver; where that takes longer than the settings allow, the caller's own messages go on."""
+        """Ask the driver; where that takes longer than the settings allow, the caller's own messages go on.
+
+        Raises:
+            Withheld: they may not.
+        """
+        inbound = await self.driver.screen(inbound)
         try:
             async with asyncio.timeout(self.settings.limits.prepare_seconds + self.driver.patience_seconds):
                 return await self.driver.prepare(inbound)
         except TimeoutError:
             log.warning("preparing took too long", extra={"request_id": inbound.request_id, "bytes": len(inbound.body)})
             receipt = unread_receipt(inbound, inbound.operation or self.settings.operation, "given_up")
-            return Prepared(inbound.body, False, receipt, stream=False)
+            changed = inbound.screened is not None and inbound.screened.changed
+            return Prepared(inbound.body, changed, receipt, stream=False)
 
     async def _give_up(self) -> None:
         """Stop what runs for callers, then what the driver does in the background."""

@@ -143,7 +143,8 @@ class Conversation:
     """One request, read.
 
     `known` counts the leading messages that were recognised as an earlier request's, by the hash of
-    their bytes, and therefore were not parsed again.
+    their bytes, and therefore were not parsed again. `tools` is where the list of tools stands (`tools`, or the legacy
+    `functions` of Chat Completions), `None` where the request offers none.
     """
 
     format: Literal["anthropic", "openai_chat"]
@@ -151,6 +152,7 @@ class Conversation:
     messages: tuple[Message, ...]
     body: bytes = field(compare=False, repr=False)
     known: int = field(default=0, compare=False)
+    tools: Span | None = field(default=None, compare=False)
 
     def text(self, literal: TextLiteral) -> str:
         """Decode one text literal of this request.

@@ -10,7 +10,9 @@ from coldpress.model.conversation import Span
 from coldpress.model.identity import EditKey
 from coldpress.model.summary import Summary
 
-Mode = Literal["exact", "lossless", "dedupe", "deterministic", "mask", "restore"]
+Mode = Literal[
+    "exact", "lossless", "dedupe", "deterministic", "keyword", "model", "mask", "source", "restore", "redact"
+]
 """`restore` gives an earlier, pressed text back in the place of a client's refusal to read it again."""
 
 

@@ -8,6 +8,13 @@ ColdpressError
 ├── ExpiredOriginal      the original was stored and has expired; says how to get it again
 ├── RecordingError       a recorded run cannot be read; says which, and what is wrong with it
 ├── BodyTooLarge         a request body is larger, or expands to more, than the settings allow
+├── DetectorFailed       a library that looks for sensitive text failed
+├── Withheld             a request may not leave; says why, and nothing of what it holds
+├── UnknownPlugin        no plugin with this name is built in or installed
+├── PluginError          a plugin did what it may not; raised into its own code
+│   ├── CapabilityError  it lacks the capability
+│   ├── EditRefused      its edit is none that a model may get
+│   └── ViewClosed       its hook is over, or has run out of time
 └── RequestError         what was handed to the library cannot be read
     ├── MessageError     a message is none, or holds what no request can carry; says which one
     ├── FormatError      it cannot be told, or is contradicted, which wire format the messages have
@@ -46,6 +53,23 @@ class BodyTooLarge(ColdpressError):
     """A request body is larger, or expands to more, than the settings allow."""
 
 
+class DetectorFailed(ColdpressError):
+    """A library that looks for sensitive text failed on one."""
+
+
+class Withheld(ColdpressError):
+    """A request may not leave, by the settings of `pii`.
+
+    Args:
+        message: what was found where, by tool and kind, and what to do now; never the text.
+        sensitive: whether something was found; false where nobody could look.
+    """
+
+    def __init__(self, message: str, *, sensitive: bool) -> None:
+        super().__init__(message)
+        self.sensitive = sensitive
+
+
 class RecordingError(ColdpressError):
     """A recorded run cannot be read."""
 
@@ -68,3 +92,23 @@ class ReplyError(RequestError):
 
 class SessionClosed(RequestError):
     """A session was used after it was closed."""
+
+
+class UnknownPlugin(ColdpressError):
+    """No plugin with this name is built in or installed."""
+
+
+class PluginError(ColdpressError):
+    """A plugin did what it may not."""
+
+
+class CapabilityError(PluginError):
+    """A plugin reads, edits or connects without the approved capability."""
+
+
+class EditRefused(PluginError):
+    """What a plugin wants to put into a request is empty, too long, no Unicode text, or no JSON."""
+
+
+class ViewClosed(PluginError):
+    """A plugin uses a view after its hook was over or had run out of time."""

@@ -37,6 +37,11 @@ def request_key(chain: bytes) -> EditKey:
     return EditKey(chain, -1, 0)
 
 
+def screening_key(key: EditKey) -> EditKey:
+    """Name the decision about what of a text may leave at all, which is made before any other on it."""
+    return EditKey(hashlib.sha256(b"coldpress screening 1\0" + key.chain).digest(), key.block, key.part)
+
+
 def chain_seed(format_name: str) -> bytes:
     """Start a chain (32 bytes) for one wire format."""
     return hashlib.sha256(b"coldpress chain 1\0" + format_name.encode()).digest()

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from coldpress.model.overflow import Overflow
+from coldpress.model.plugins import PluginNote
 from coldpress.model.usage import Usage
 
 Operation = Literal["press", "observe", "drain", "off"]
@@ -25,7 +26,11 @@ Reason = Literal[
     "aged",  # seen by the model before, and made smaller now
     "drain",  # no new edits while draining
     "observe",  # would have been pressed
-    "mode_not_built",  # the rule names a mode that this version does not have
+    "exposed",  # made smaller after the model was shown it exact
+    "plugin",  # a plugin's text stands in its place
+    "redacted",  # secrets or personal data were taken out of it
+    "not_exposed",  # waits until the model has seen it once
+    "no_match",  # nothing in it matched what it was asked for
 ]
 
 
@@ -54,6 +59,7 @@ CutReason = Literal[
     "pays",  # applied: what it saves is expected to exceed what it rewrites, and waiting longer would cost more
     "cold",  # applied: the prefix is paid in full anyway
     "pressure",  # applied: the prompt would outgrow the window, whatever it costs
+    "ordered",  # applied: the settings ask for it, whatever it costs
     "waiting",  # cutting now beats never cutting; a larger batch or a cold cache is worth waiting for
     "does_not_pay",  # what it would save is less than what it would rewrite
     "nothing_aged",  # no result may be made smaller
@@ -186,6 +192,8 @@ FindingKind = Literal[
     "drift",  # an item of the last summary is in neither the new one, nor the window, nor the notes
     "cached_tokens_dropped",  # after an event, the provider read less than what was sent unchanged
     "window_overflow",  # the provider refused the prompt as too long for the model's window
+    "sensitive",  # a result holds secrets or personal data, and went out as it is
+    "withheld",  # the request was refused because of what a result holds
 ]
 
 
@@ -195,7 +203,8 @@ class Finding:
 
     Attributes:
         kind: what.
-        where: what it is about: a tool's name, a section of the summary, `system` or `tools`.
+        where: what it is about: a tool's name, a section of the summary, `system` or `tools`. Of what is sensitive the
+            tool, then its kind and how many there are: `Bash: email 2`.
         messages: numbers of the messages it rests on, counted from 1.
         tokens: how many it costs, where that is known; of `window_overflow` the window, as the provider told it.
     """
@@ -207,6 +216,58 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
+class Offloaded:
+    """What was asked of a model about single results on one request, for summaries in their place.
+
+    Attributes:
+        wanted: results for which a summary was wanted.
+        calls: requests that were sent to the model, those that failed included.
+        reused: summaries that were kept from earlier and cost nothing.
+        refused: why summaries were not taken, a fixed word each.
+        input_tokens: that the model reported over all calls; `None` where one did not say.
+        output_tokens: likewise.
+        usd: what the calls cost; `None` where one of them cannot be priced.
+        why: what came of it, a fixed word: `applied`, `asked`, `preflight:REASON` and `final_gate:REASON` (it does not
+            pay), `unpriced`; the operation where that is why nobody was asked; empty where there is nothing to add.
+    """
+
+    wanted: int
+    calls: int = 0
+    reused: int = 0
+    refused: tuple[str, ...] = ()
+    input_tokens: int | None = 0
+    output_tokens: int | None = 0
+    usd: float | None = 0.0
+    why: str = ""
+
+
+CaptureWhy = Literal[
+    "captured",  # the model filled the field that was added for it
+    "native",  # the tool has a field of its own that says it
+    "absent",  # the model left it out
+    "not_text",  # the model put something else into it than text
+    "unreadable",  # the arguments are not what the tool takes, so they were passed on as they came
+    "left",  # the tool was left as it is
+]
+"""Whether a call said what it was made for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """A call of the reply whose tool was asked to say what each call is for; holds no text of it.
+
+    Attributes:
+        tool: its name.
+        why: what became of it.
+        restored: its arguments were kept as the model wrote them, to be put back into later requests.
+    """
+
+    tool: str
+    why: CaptureWhy
+    restored: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Receipt:
     """One request: what was decided, what was sent, and later what the provider reported.
 
@@ -215,6 +276,7 @@ class Receipt:
     `store_failed`, `pass_through:REASON`. `harness` is the client's product name (`claude-cli`), as its user agent
     says. `prompt_tokens` is the prompt as sent and `removed_tokens` what all edits of this request took out of it, both
     estimated and scaled to the provider's own count; `None` where not counted. `pressure` is `None` below the trigger.
+    `offload` is `None` where no summary of a single result was wanted.
     """
 
     request_id: str
@@ -239,6 +301,8 @@ class Receipt:
     cut: Cut | None = None
     pressure: Pressure | None = None
     findings: tuple[Finding, ...] = ()
+    plugins: tuple[PluginNote, ...] = ()
+    offload: Offloaded | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,6 +342,43 @@ class Money:
         return self.gross_usd - self.rewrite_usd - self.summariser_usd
 
 
+FailoverWhy = Literal[
+    "served",  # the second provider answered with success, and that is the reply
+    "no_answer",  # it was asked, and gave none
+    "refused",  # it was asked, and answered with an error; the client got the first one's
+    "unknown_model",  # the request could not be read, or names no model
+    "unpriced",  # the price of the model is not known at both providers
+    "other_format",  # it does not speak the wire format of the request
+    "subscription",  # what a subscription pays for has no price of its own
+    "busy",  # its own limits left no room
+]
+"""What came of a request that the first provider did not serve."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failover:
+    """A request that its provider did not serve, where another one is named for that.
+
+    Attributes:
+        to: the other provider.
+        after: what the first one answered: its status, or the fixed word of our own error where no answer came.
+        why: what came of it.
+        model: as the other provider was asked for it; `None` where it was not asked.
+        status: of its answer, `None` where there is none.
+    """
+
+    to: str
+    after: str
+    why: FailoverWhy
+    model: str | None = None
+    status: int | None = None
+
+    @property
+    def served(self) -> bool:
+        """Whether the reply is the other provider's."""
+        return self.why == "served"
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """How a request ended. `status` is `None` where no answer came; `ended` says how the exchange closed.
@@ -293,6 +394,10 @@ class Outcome:
         findings: what the reply showed.
         overflow: what the provider told where it refused the prompt as too long. The driver learns from it; the ledger
             keeps a finding `window_overflow` instead.
+        captures: of the reply's calls, in their order.
+        failover: where the first provider did not serve it and another one is named for that. Where that one served
+            it, usage, money and all else that the reply told are of that one.
+        plugins: what plugins did to the reply's calls.
     """
 
     request_id: str
@@ -308,6 +413,9 @@ class Outcome:
     reported_usd: float | None = None
     findings: tuple[Finding, ...] = ()
     overflow: Overflow | None = None
+    captures: tuple[Capture, ...] = ()
+    failover: Failover | None = None
+    plugins: tuple[PluginNote, ...] = ()
 
     @property
     def edits_noticed(self) -> bool:

@@ -62,7 +62,9 @@ def choose(digits: str, stored: Iterable[str], expired: Sequence[Tombstone], *, 
         return live[0]
     if gone:
         raise ExpiredOriginal(_epitaph(gone[0]))
-    raise UnknownOriginal(f"no original {digits} is stored here; check the digits, and {also_check}")
+    raise UnknownOriginal(
+        f"no original {digits} is stored here; check the digits, and {also_check}. What pii took out is kept nowhere"
+    )
 
 
 def _epitaph(stone: Tombstone) -> str:

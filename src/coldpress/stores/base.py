@@ -1,9 +1,9 @@
 """What every store offers, and the values it answers with.
 
-A store keeps five things apart, each with bounds of its own: *originals* (texts, by SHA-256), *standing
+A store keeps six things apart, each with bounds of its own: *originals* (texts, by SHA-256), *standing
 edits* (what stands in the place of an original, by conversation), the *ledger* (receipts and outcomes, no
-conversation text), *notes* (durable facts, by whose they are and by path) and, only where it is switched on, the
-*raw log* (requests and replies as they were).
+conversation text), *notes* (durable facts, by whose they are and by path), *kept texts* (small ones that later
+requests ask for by name) and, only where it is switched on, the *raw log* (requests and replies as they were).
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ from typing import Literal, Protocol
 from coldpress.model.edits import Batch, Standing
 from coldpress.model.errors import ConfigError
 from coldpress.model.identity import EditKey
+from coldpress.model.kept import Kept
 from coldpress.model.notes import Note, NoteScope
 from coldpress.model.records import Outcome, Receipt
 from coldpress.model.usage import Usage
-from coldpress.stores.totals import Amount, Totals
+from coldpress.stores.amounts import Amount
+from coldpress.stores.totals import Totals
 
 MIB = 1 << 20
 DAY_SECONDS = 86_400.0
@@ -31,10 +33,10 @@ Direction = Literal["request", "reply"]
 class Bounds:
     """How much a store may keep. Bytes are bytes as stored (compressed); days count from the last use.
 
-    An original, a standing edit and a batch are *used* when they are stored, found again for a request, or recalled;
-    a ledger entry and a raw event are as old as they are. Batches count as standing edits. `tombstones` is how many
-    expired originals are remembered by name. Notes are never removed for want of room: one that does not fit is
-    refused.
+    An original, a standing edit, a batch and a kept text are *used* when they are stored, found again for a request,
+    or recalled; a ledger entry and a raw event are as old as they are. Batches count as standing edits. `tombstones` is
+    how many expired originals are remembered by name. Notes are never removed for want of room: one that does not fit
+    is refused.
 
     Raises:
         ConfigError: a bound is negative.
@@ -50,6 +52,8 @@ class Bounds:
     ledger_bytes: int = 256 * MIB
     tombstones: int = 200_000
     notes_bytes: int = 16 * MIB
+    kept_bytes: int = 256 * MIB
+    kept_days: float = 60.0
 
     def __post_init__(self) -> None:
         for bound in fields(self):
@@ -158,6 +162,21 @@ class Store(Protocol):
         """
         ...
 
+    def keep(self, kept: Sequence[Kept]) -> None:
+        """Keep texts by name, for `kept`. Never blocks, never raises.
+
+        The first text of a name stays; keeping one again counts as a use. Each is found at once and durable soon, or
+        counted as unrecorded where it cannot be stored.
+        """
+        ...
+
+    def kept(self, keys: Sequence[bytes]) -> dict[bytes, Kept]:
+        """Find texts by name (`Kept.key`), and count that as their use; names that nothing is kept of are left out.
+
+        What is queued and not yet durable is found too.
+        """
+        ...
+
     def put(
         self,
         originals: Sequence[tuple[str, str]],
@@ -187,6 +206,14 @@ class Store(Protocol):
 
     def add_outcome(self, outcome: Outcome) -> None:
         """Note how a request ended; the first outcome of a request stays. Never blocks, never raises."""
+        ...
+
+    def spent_on(self, day: str) -> Amount:
+        """Say what the requests cost that ended on a UTC day (`2026-11-30`), the summaries for them included.
+
+        What was handed over and is not stored yet, or could not be stored, is in it. `unpriced` counts the requests
+        of which part of the cost is not known: the sum is then a least one.
+        """
         ...
 
     def log_event(

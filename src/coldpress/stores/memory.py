@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from coldpress.model.edits import Batch, Standing
 from coldpress.model.errors import StoreError
 from coldpress.model.identity import EditKey
+from coldpress.model.kept import Kept
 from coldpress.model.notes import Note, NoteScope
 from coldpress.model.records import Outcome, Receipt
 from coldpress.stores.addresses import IN_MEMORY, Tombstone, choose, normal
+from coldpress.stores.amounts import Amount, Held
 from coldpress.stores.base import (
     DAY_SECONDS,
     DEFAULT_BOUNDS,
@@ -28,13 +30,14 @@ from coldpress.stores.base import (
 from coldpress.stores.batches import originals_of
 from coldpress.stores.headers import without_secrets
 from coldpress.stores.memory_decisions import MemoryDecisions
+from coldpress.stores.memory_kept import MemoryKept
 from coldpress.stores.memory_ledger import MemoryLedger
 from coldpress.stores.memory_notes import MemoryNotes
 from coldpress.stores.memory_raw import MemoryRaw
 from coldpress.stores.originals import decoded, encoded, missing_original, not_logged, tool_of
-from coldpress.stores.packing import pack
+from coldpress.stores.packing import is_text, pack
 from coldpress.stores.tally import check_receipt
-from coldpress.stores.totals import Kept, Stored, Totals
+from coldpress.stores.totals import Stored, Totals
 
 SWEEP_SHARE = 16
 
@@ -75,6 +78,7 @@ class MemoryStore:
         self._ledger = MemoryLedger()
         self._notes = MemoryNotes()
         self._raw = MemoryRaw()
+        self._kept = MemoryKept()
         self._originals_bytes = 0
         self._since_sweep = 0
         self._unrecorded = 0
@@ -109,6 +113,24 @@ class MemoryStore:
         """See `Store.durable`; here nothing outlives the process, so this is done at once."""
         lost = len(set(keys)) - len(self.standing(keys)) + len(set(batches)) - len(self.batches(batches))
         return _done(StoreError(f"{lost} standing edits are not stored: send the text exact") if lost else None)
+
+    def keep(self, kept: Sequence[Kept]) -> None:
+        """See `Store.keep`."""
+        with self._lock:
+            now = self._clock()
+            for text in kept:
+                if self._closed or not is_text(text.text):
+                    self._unrecorded += 1
+                else:
+                    self._since_sweep += self._kept.keep(text, now)
+            if not self._closed:
+                self._sweep_when_due()
+
+    def kept(self, keys: Sequence[bytes]) -> dict[bytes, Kept]:
+        """See `Store.kept`."""
+        with self._lock:
+            self._require_open()
+            return self._kept.find(keys, self._clock())
 
     def put(
         self,
@@ -175,6 +197,12 @@ class MemoryStore:
                 self._since_sweep += self._ledger.add_outcome(outcome, self._clock())
             except StoreError:
                 self._unrecorded += 1
+
+    def spent_on(self, day: str) -> Amount:
+        """See `Store.spent_on`."""
+        with self._lock:
+            self._require_open()
+            return self._ledger.spent_on(day)
 
     def log_event(
         self, request_id: str, at: float, direction: Direction, headers: Sequence[tuple[str, str]], body: bytes
@@ -278,11 +306,12 @@ class MemoryStore:
 
     def _stored(self) -> Stored:
         return Stored(
-            originals=Kept(len(self._originals), self._originals_bytes),
+            originals=Held(len(self._originals), self._originals_bytes),
             standings=self._decisions.kept,
-            ledger=Kept(self._ledger.rows, self._ledger.size_bytes),
+            ledger=Held(self._ledger.rows, self._ledger.size_bytes),
             raw=self._raw.kept,
             notes=self._notes.kept,
+            kept=self._kept.held,
             expired=len(self._tombstones),
         )
 
@@ -295,6 +324,7 @@ class MemoryStore:
             self._decisions.sweep(now, self._bounds)
             self._notes.forget_summaries(self._ledger.sweep(now, self._bounds))
             self._raw.sweep(now, self._bounds)
+            self._kept.sweep(now, self._bounds)
 
     def _sweep_originals(self, now: float) -> None:
         cutoff = now - self._bounds.originals_days * DAY_SECONDS
@@ -326,7 +356,9 @@ class MemoryStore:
 
     def _sweep_when_due(self) -> None:
         bounds = self._bounds
-        smallest = min(bounds.originals_bytes, bounds.standings_bytes, bounds.ledger_bytes, bounds.raw_bytes)
+        smallest = min(
+            bounds.originals_bytes, bounds.standings_bytes, bounds.ledger_bytes, bounds.raw_bytes, bounds.kept_bytes
+        )
         if self._since_sweep > smallest // SWEEP_SHARE:
             self.sweep(self._clock())
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from coldpress.model.edits import Batch, Standing
 from coldpress.model.identity import EditKey
+from coldpress.stores.amounts import Held
 from coldpress.stores.base import DAY_SECONDS, Bounds
 from coldpress.stores.batches import decisions_of, packed_batch
 from coldpress.stores.memory_ledger import ROW_BYTES
-from coldpress.stores.totals import Kept
 
 
 @dataclass(slots=True)
@@ -41,9 +41,9 @@ class MemoryDecisions:
         self._bytes = 0
 
     @property
-    def kept(self) -> Kept:
+    def kept(self) -> Held:
         """What is held."""
-        return Kept(sum(message.decisions for message in self._messages.values()), self._bytes)
+        return Held(sum(message.decisions for message in self._messages.values()), self._bytes)
 
     def standing(self, keys: Iterable[EditKey], now: float) -> dict[EditKey, Standing]:
         """Decisions for these texts; counts as their use."""

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import msgspec
 
 from coldpress.model.records import Outcome, Receipt
+from coldpress.stores.amounts import Amount
 from coldpress.stores.base import DAY_SECONDS, MOST_LENGTHS, Bounds, LedgerEntry, LineageSummary, Named, Trace
+from coldpress.stores.spending import day_amount, day_sums
 from coldpress.stores.sums import amount
 from coldpress.stores.tally import FIGURES, Tally, answered, nano_usd_of, outcome_sums, receipt_sums, totals_of
-from coldpress.stores.totals import Amount, Stored, Totals
+from coldpress.stores.tally_decisions import bounded
+from coldpress.stores.totals import Stored, Totals
 
 # What an entry takes beside its texts, for the bounds.
 ROW_BYTES = 200
@@ -52,11 +55,14 @@ class MemoryLedger:
         size = ROW_BYTES + len(msgspec.json.encode(receipt))
         self._receipts[receipt.request_id] = (receipt, size)
         self.size_bytes += size
-        self._sums.update(receipt_sums(receipt, Tally.of(receipt)))
+        self._add(receipt_sums(receipt, Tally.of(receipt)))
         self._since = receipt.received_at if self._since is None else min(self._since, receipt.received_at)
         if receipt.lineage:
             self._extend_lineage(receipt)
         return size
+
+    def _add(self, sums: Mapping[str, int]) -> None:
+        self._sums.update(bounded(sums, lambda beginning: [name for name in self._sums if name.startswith(beginning)]))
 
     def _extend_lineage(self, receipt: Receipt) -> None:
         at = receipt.received_at
@@ -76,16 +82,20 @@ class MemoryLedger:
         Raises:
             StoreError: a count or an amount that no reply can hold.
         """
-        sums = outcome_sums(outcome)
+        sums = outcome_sums(outcome) | day_sums(outcome, now)
         if outcome.request_id in self._outcomes:
             return 0
         self._outcomes[outcome.request_id] = (outcome, now)
         self.size_bytes += ROW_BYTES
-        self._sums.update(sums)
+        self._add(sums)
         found = self._receipts.get(outcome.request_id)
         if outcome.edits_noticed and found is not None and found[0].lineage:
             self._lineages[found[0].lineage].edits_noticed = True
         return ROW_BYTES
+
+    def spent_on(self, day: str) -> Amount:
+        """What the requests of a UTC day cost."""
+        return day_amount(self._sums, day)
 
     def entry(self, request_id: str) -> LedgerEntry | None:
         """One request's entry."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Set as AbstractSet
 
 from coldpress.model.notes import Note, NoteScope, scope_of_lineage
+from coldpress.stores.amounts import Held
 from coldpress.stores.notes import check_room, note_bytes, packed_note
-from coldpress.stores.totals import Kept
 
 
 class MemoryNotes:
@@ -17,9 +17,9 @@ class MemoryNotes:
         self._bytes = 0
 
     @property
-    def kept(self) -> Kept:
+    def kept(self) -> Held:
         """What is held."""
-        return Kept(len(self._notes), self._bytes)
+        return Held(len(self._notes), self._bytes)
 
     def notes(self, scope: NoteScope) -> tuple[Note, ...]:
         """Notes of one scope, by path."""

@@ -6,10 +6,10 @@ import hashlib
 from collections import Counter
 from dataclasses import replace
 
+from coldpress.stores.amounts import Held
 from coldpress.stores.base import DAY_SECONDS, Bounds, RawEvent
 from coldpress.stores.memory_ledger import ROW_BYTES
 from coldpress.stores.packing import pack, unpack
-from coldpress.stores.totals import Kept
 
 
 class MemoryRaw:
@@ -21,9 +21,9 @@ class MemoryRaw:
         self._bytes = 0
 
     @property
-    def kept(self) -> Kept:
+    def kept(self) -> Held:
         """What is held."""
-        return Kept(len(self._events) + len(self._bodies), self._bytes)
+        return Held(len(self._events) + len(self._bodies), self._bytes)
 
     def add(self, event: RawEvent) -> int:
         """Keep an event, secrets already removed; return the bytes added."""

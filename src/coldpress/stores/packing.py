@@ -56,4 +56,13 @@ def unpack_text(packed: bytes, *, what: str) -> str:
         raise StoreError(f"{what} is damaged: not UTF-8. {REPAIR}") from error
 
 
+def is_text(text: str) -> bool:
+    """Whether a text is Unicode, so that it can be stored."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 REPAIR = "Run the call again for its output, and check the disk."

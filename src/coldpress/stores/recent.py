@@ -11,6 +11,7 @@ from typing import Generic, TypeVar
 
 from coldpress.model.edits import Batch, Standing
 from coldpress.model.identity import EditKey
+from coldpress.model.kept import Kept
 from coldpress.stores.batches import rebuild_length
 
 # Key, tuple, dataclass and dictionary slot, measured on CPython 3.11 (64 bit).
@@ -39,7 +40,7 @@ class Recent(Generic[K, V]):
 
         Args:
             limit_bytes: how much is kept.
-            chain: the message that a key belongs to.
+            chain: the name under which a sweep tells that a key is gone: for a decision, its message's.
             cost_bytes: what a value takes in memory, the same each time it is asked.
         """
         self._limit_bytes = limit_bytes
@@ -86,7 +87,7 @@ class Recent(Generic[K, V]):
                 self._bytes -= self._cost_bytes(oldest)
 
     def forget(self, chains: Set[bytes]) -> None:
-        """Drop everything of these messages."""
+        """Drop everything that these names stand for."""
         with self._lock:
             for key in [key for key in self._entries if self._chain(key) in chains]:
                 value, _ = self._entries.pop(key)
@@ -105,6 +106,11 @@ def recent_batches(limit_bytes: int) -> Recent[bytes, Batch]:
         chain=lambda after: after,
         cost_bytes=batch_cost_bytes,
     )
+
+
+def recent_kept(limit_bytes: int) -> Recent[bytes, Kept]:
+    """Make room for kept texts, by their name."""
+    return Recent(limit_bytes, chain=lambda key: key, cost_bytes=lambda kept: ENTRY_BYTES + sys.getsizeof(kept.text))
 
 
 def batch_cost_bytes(batch: Batch) -> int:

@@ -22,9 +22,11 @@ import coldpress.stores.sqlite_reads as reads
 from coldpress.model.edits import Batch, Standing
 from coldpress.model.errors import StoreError
 from coldpress.model.identity import EditKey
+from coldpress.model.kept import Kept
 from coldpress.model.notes import Note, NoteScope
 from coldpress.model.records import Outcome, Receipt
 from coldpress.stores.addresses import IN_FILE, choose, normal, span
+from coldpress.stores.amounts import Amount
 from coldpress.stores.base import (
     DEFAULT_BOUNDS,
     MIB,
@@ -40,7 +42,9 @@ from coldpress.stores.batches import originals_of
 from coldpress.stores.headers import without_secrets
 from coldpress.stores.queued import Queued
 from coldpress.stores.recent import TOUCH_SECONDS, recent_batches, recent_standings
+from coldpress.stores.spending import Unsettled, day_amount, day_names
 from coldpress.stores.sqlite_jobs import EventJob, FlushJob, OutcomeJob, TouchJob
+from coldpress.stores.sqlite_kept import SqliteKept
 from coldpress.stores.sqlite_pool import ReadPool
 from coldpress.stores.sqlite_put import PutJob
 from coldpress.stores.sqlite_schema import open_file
@@ -73,7 +77,7 @@ class SqliteStore:
             bounds: how much is kept.
             raw_log: whether `log_event` keeps anything.
             must_exist: refuse to make a new file, for a reader who would find nothing in it.
-            cache_bytes: memory for recently used standing edits, and as much again for batches.
+            cache_bytes: memory for recently used standing edits, as much again for batches, and for kept texts.
             queue_bytes: memory for what waits to be written; what does not fit is refused.
             busy_seconds: how long to wait for another process that writes.
             linger_seconds: how long rows that nobody waits for may wait for others to share a commit.
@@ -89,14 +93,13 @@ class SqliteStore:
             raise StoreError(f"there is no store at {path} yet: coldpress serve makes it; --store names another")
         connection = open_file(path, busy_seconds=busy_seconds)
         if most_file_bytes is not None:
-            page_bytes = int(connection.execute("PRAGMA page_size").fetchone()[0])
-            connection.execute(f"PRAGMA max_page_count={max(1, most_file_bytes // page_bytes)}")
+            _bound_file(connection, most_file_bytes)
         self._path = path
         self._raw_log, self._notes_bytes = raw_log, bounds.notes_bytes
         self._clock = clock
-        self._recent = recent_standings(cache_bytes)
-        self._recent_batches = recent_batches(cache_bytes)
+        self._recent, self._recent_batches = recent_standings(cache_bytes), recent_batches(cache_bytes)
         self._queued = Queued()
+        self._unsettled = Unsettled()
         self._pool = ReadPool(path, busy_seconds=busy_seconds)
         self._unrecorded = 0
         self._unrecorded_lock = threading.Lock()
@@ -110,6 +113,7 @@ class SqliteStore:
             on_commit=on_commit,
             on_swept=self._forget,
         )
+        self._kept = SqliteKept(self._pool, self._writer.submit, lost=self._lost, clock=clock, cache_bytes=cache_bytes)
         self._writer.start()
 
     def __enter__(self) -> SqliteStore:
@@ -206,13 +210,40 @@ class SqliteStore:
             self._lost()
         self._queued.remove(job.originals, job.standings, job.batch, job.future)
 
-    def _forget(self, chains: Set[bytes]) -> None:
-        self._recent.forget(chains)
-        self._recent_batches.forget(chains)
+    def keep(self, kept: Sequence[Kept]) -> None:
+        """See `Store.keep`."""
+        self._kept.keep(kept)
+
+    def kept(self, keys: Sequence[bytes]) -> dict[bytes, Kept]:
+        """See `Store.kept`."""
+        return self._kept.find(keys)
+
+    def _forget(self, gone: Set[bytes]) -> None:
+        self._recent.forget(gone)
+        self._recent_batches.forget(gone)
+        self._kept.forget(gone)
 
     def add_outcome(self, outcome: Outcome) -> None:
         """See `Store.add_outcome`."""
-        self._writer.submit(OutcomeJob(outcome, self._clock(), self._lost))
+        now = self._clock()
+        cost = self._unsettled.add(outcome, now)
+
+        def settled(error: StoreError | None) -> None:
+            # What could not be stored was paid all the same: it stays counted for as long as this process lives.
+            if error is None:
+                self._unsettled.settle(cost)
+            else:
+                self._lost()
+
+        self._writer.submit(OutcomeJob(outcome, now, settled))
+
+    def spent_on(self, day: str) -> Amount:
+        """See `Store.spent_on`."""
+        # In this order: what is stored in between counts twice for this once, and never not at all.
+        waiting = self._unsettled.sums(day)
+        with self._reading(self._pool.single_read) as connection:
+            stored = ledger.sums_named(connection, day_names(day))
+        return day_amount({name: waiting.get(name, 0) + stored.get(name, 0) for name in day_names(day)}, day)
 
     def log_event(
         self, request_id: str, at: float, direction: Direction, headers: Sequence[tuple[str, str]], body: bytes
@@ -333,3 +364,9 @@ class SqliteStore:
                 yield connection
         except msgspec.MsgspecError as error:
             raise reads.damaged(error) from error
+
+
+def _bound_file(connection: sqlite3.Connection, most_bytes: int) -> None:
+    """Let the file never grow beyond so much."""
+    page_bytes = int(connection.execute("PRAGMA page_size").fetchone()[0])
+    connection.execute(f"PRAGMA max_page_count={max(1, most_bytes // page_bytes)}")

@@ -14,6 +14,7 @@ from coldpress.model.errors import StoreError
 from coldpress.model.records import Outcome
 from coldpress.stores.base import RawEvent
 from coldpress.stores.packing import pack
+from coldpress.stores.spending import day_sums
 from coldpress.stores.sqlite_ledger import write_outcome
 from coldpress.stores.tally import outcome_sums
 
@@ -52,17 +53,17 @@ class Job:
 
 @dataclass(slots=True, eq=False)
 class OutcomeJob(Job):
-    """How a request ended. Nobody waits; `lost` hears of a failure."""
+    """How a request ended. Nobody waits; `settled` hears of the error, `None` where it is stored."""
 
     outcome: Outcome
     now: float
-    lost: Callable[[], None]
+    settled: Callable[[StoreError | None], None]
     _added: dict[str, int] = field(default_factory=dict)
     _first: bool = False
 
     def check(self) -> None:
         """Refuse counts and amounts that no reply can hold."""
-        self._added = outcome_sums(self.outcome)
+        self._added = outcome_sums(self.outcome) | day_sums(self.outcome, self.now)
 
     def write(self, connection: sqlite3.Connection) -> int:
         """Write it; the first outcome of a request stays."""
@@ -76,9 +77,8 @@ class OutcomeJob(Job):
         return self._added if self._first else {}
 
     def settle(self, error: StoreError | None) -> None:
-        """Count what is lost."""
-        if error is not None:
-            self.lost()
+        """Tell the store."""
+        self.settled(error)
 
 
 @dataclass(slots=True, eq=False)
@@ -120,16 +120,17 @@ class EventJob(Job):
 
 @dataclass(slots=True, eq=False)
 class TouchJob(Job):
-    """Note that messages' decisions and originals are in use. Losing it costs nothing but an earlier expiry."""
+    """Note that decisions, originals and kept texts are in use. Losing it costs nothing but an earlier expiry."""
 
     chains: frozenset[bytes]
     shas: frozenset[str]
     now: float
+    kept: frozenset[bytes] = frozenset()
 
     @property
     def queued_bytes(self) -> int:
         """Memory it holds while it waits."""
-        return 200 * (len(self.chains) + len(self.shas))
+        return 200 * (len(self.chains) + len(self.shas) + len(self.kept))
 
     def write(self, connection: sqlite3.Connection) -> int:
         """Move the last use on."""
@@ -140,6 +141,9 @@ class TouchJob(Job):
         connection.executemany(
             "UPDATE originals SET last_used = max(last_used, ?) WHERE sha = ?",
             [(self.now, bytes.fromhex(sha)) for sha in sorted(self.shas)],
+        )
+        connection.executemany(
+            "UPDATE kept SET used_at = max(used_at, ?) WHERE key = ?", [(self.now, key) for key in sorted(self.kept)]
         )
         return 0
 

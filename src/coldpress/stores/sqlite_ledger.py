@@ -9,8 +9,9 @@ from functools import cache
 import msgspec
 
 from coldpress.model.records import Outcome, Receipt
+from coldpress.stores.amounts import Views
 from coldpress.stores.tally import Tally, nano_usd_of, receipt_sums, tokens_of
-from coldpress.stores.totals import Views
+from coldpress.stores.tally_decisions import bounded
 
 # What a row takes beside its texts: columns, indexes, page slack.
 RECEIPT_ROW_BYTES = 500
@@ -23,7 +24,9 @@ def write_receipt(connection: sqlite3.Connection, receipt: Receipt) -> tuple[int
     lines = _json(receipt.lines) or ""
     belief, cut = _json(receipt.belief), _json(receipt.cut)
     pressure, findings = _json(receipt.pressure), _json(receipt.findings or None)
-    size = RECEIPT_ROW_BYTES + sum(len(text or "") for text in (lines, belief, cut, pressure, findings))
+    plugins, offload = _json(receipt.plugins or None), _json(receipt.offload)
+    texts = (lines, belief, cut, pressure, findings, plugins, offload)
+    size = RECEIPT_ROW_BYTES + sum(len(text or "") for text in texts)
     columns: dict[str, str | float | int | None] = {
         "request_id": receipt.request_id,
         "received_at": receipt.received_at,
@@ -47,6 +50,8 @@ def write_receipt(connection: sqlite3.Connection, receipt: Receipt) -> tuple[int
         "cut": cut,
         "pressure": pressure,
         "findings": findings,
+        "plugins": plugins,
+        "offload": offload,
         **_view_columns("pressed", tally.pressed),
         **_view_columns("observed", tally.observed),
         "aged": tally.aged.count,
@@ -69,7 +74,10 @@ def write_outcome(connection: sqlite3.Connection, outcome: Outcome, now: float) 
     """Write an outcome and return the bytes added; the first of a request stays."""
     others, transformations = _json(outcome.others or None), _json(outcome.transformations or None)
     miss, money, findings = _json(outcome.miss), _json(outcome.money), _json(outcome.findings or None)
-    size = OUTCOME_ROW_BYTES + sum(len(text or "") for text in (others, transformations, miss, money, findings))
+    captures, failover = _json(outcome.captures or None), _json(outcome.failover)
+    plugins = _json(outcome.plugins or None)
+    texts = (others, transformations, miss, money, findings, captures, failover, plugins)
+    size = OUTCOME_ROW_BYTES + sum(len(text or "") for text in texts)
     fresh, read, write_short, write_long, output, reasoning = tokens_of(outcome)
     bill, *_, net = nano_usd_of(outcome)
     columns: dict[str, str | float | int | None] = {
@@ -91,6 +99,9 @@ def write_outcome(connection: sqlite3.Connection, outcome: Outcome, now: float) 
         "money": money,
         "reported_usd": outcome.reported_usd,
         "findings": findings,
+        "captures": captures,
+        "failover": failover,
+        "plugins": plugins,
         "bill_nano_usd": bill,
         "net_nano_usd": net,
         "edits_noticed": outcome.edits_noticed,
@@ -108,6 +119,14 @@ def write_outcome(connection: sqlite3.Connection, outcome: Outcome, now: float) 
 
 def add_sums(connection: sqlite3.Connection, sums: Mapping[str, int]) -> None:
     """Add to the sums that are kept for ever, inside the transaction that writes what they are sums of."""
+
+    def known(beginning: str) -> list[str]:
+        # The names that follow a beginning stand in front of that with its last character moved on by one.
+        end = beginning[:-1] + chr(ord(beginning[-1]) + 1)
+        names = connection.execute("SELECT name FROM sums WHERE name >= ? AND name < ?", (beginning, end))
+        return [str(name) for (name,) in names]
+
+    sums = bounded(sums, known)
     connection.executemany(
         "INSERT INTO sums VALUES(?,?) ON CONFLICT(name) DO UPDATE SET value = value + excluded.value",
         list(sums.items()),

@@ -9,7 +9,21 @@ from typing import Final, TypeVar
 import msgspec
 
 from coldpress.model.errors import StoreError
-from coldpress.model.records import Belief, Cut, Finding, Line, Miss, Money, Outcome, Pressure, Receipt
+from coldpress.model.plugins import PluginNote
+from coldpress.model.records import (
+    Belief,
+    Capture,
+    Cut,
+    Failover,
+    Finding,
+    Line,
+    Miss,
+    Money,
+    Offloaded,
+    Outcome,
+    Pressure,
+    Receipt,
+)
 from coldpress.model.usage import Usage
 from coldpress.stores.base import MOST_LENGTHS, LedgerEntry, LineageSummary, Named, Trace
 from coldpress.stores.sqlite_reads import stored
@@ -21,15 +35,15 @@ from coldpress.stores.totals import Totals
 _RECEIPT: Final = (
     "r.request_id, r.received_at, r.provider, r.format, r.model, r.lineage, r.harness_session, r.operation, r.messages,"
     " r.body_bytes, r.sent_bytes, r.lines, r.reused, r.reused_bytes_saved, r.notes, r.harness, r.prompt_tokens,"
-    " r.removed_tokens, r.belief, r.cut, r.pressure, r.findings"
+    " r.removed_tokens, r.belief, r.cut, r.pressure, r.findings, r.plugins, r.offload"
 )
 _USAGE: Final = "o.fresh, o.read, o.write_short, o.write_long, o.output, o.reasoning"
 _OUTCOME: Final = (
     f"o.request_id, o.status, o.ended, o.duration_seconds, {_USAGE}, o.others, o.context_tokens, o.miss,"
-    " o.transformations, o.money, o.reported_usd, o.findings"
+    " o.transformations, o.money, o.reported_usd, o.findings, o.captures, o.failover, o.plugins"
 )
 _ENTRY: Final = f"SELECT {_RECEIPT}, {_OUTCOME} FROM receipts r LEFT JOIN outcomes o USING(request_id)"
-_RECEIPT_COLUMNS: Final = 22
+_RECEIPT_COLUMNS: Final = 24
 T = TypeVar("T")
 _lines = msgspec.json.Decoder(tuple[Line, ...])
 _words = msgspec.json.Decoder(tuple[str, ...])
@@ -37,6 +51,10 @@ _belief = msgspec.json.Decoder(Belief)
 _cut = msgspec.json.Decoder(Cut)
 _pressure = msgspec.json.Decoder(Pressure)
 _findings = msgspec.json.Decoder(tuple[Finding, ...])
+_plugins = msgspec.json.Decoder(tuple[PluginNote, ...])
+_offload = msgspec.json.Decoder(Offloaded)
+_captures = msgspec.json.Decoder(tuple[Capture, ...])
+_failover = msgspec.json.Decoder(Failover)
 _miss = msgspec.json.Decoder(Miss)
 _money = msgspec.json.Decoder(Money)
 _others = msgspec.json.Decoder(tuple[tuple[str, Usage], ...])
@@ -96,13 +114,15 @@ def _entry(row: Sequence[object]) -> LedgerEntry:
     fields["notes"] = _words.decode(str(fields["notes"]))
     belief, cut = _decoded(_belief, fields["belief"]), _decoded(_cut, fields["cut"])
     pressure, findings = _decoded(_pressure, fields["pressure"]), _decoded(_findings, fields["findings"]) or ()
+    plugins, offload = _decoded(_plugins, fields["plugins"]) or (), _decoded(_offload, fields["offload"])
+    fields |= {"plugins": plugins, "offload": offload}
     fields |= {"belief": belief, "cut": cut, "pressure": pressure, "findings": findings}
     return LedgerEntry(msgspec.convert(fields, Receipt), _outcome(row[_RECEIPT_COLUMNS:]))
 
 
 def _outcome(row: Sequence[object]) -> Outcome | None:
-    request_id, status, ended, duration, *tokens, others, context_tokens, miss, transformations = row[:-3]
-    money, reported_usd, findings = row[-3:]
+    request_id, status, ended, duration, *tokens, others, context_tokens, miss, transformations = row[:-6]
+    money, reported_usd, findings, captures, failover, plugins = row[-6:]
     if request_id is None:
         return None
     fields = {
@@ -118,6 +138,9 @@ def _outcome(row: Sequence[object]) -> Outcome | None:
         "money": _decoded(_money, money),
         "reported_usd": reported_usd,
         "findings": _decoded(_findings, findings) or (),
+        "captures": _decoded(_captures, captures) or (),
+        "failover": _decoded(_failover, failover),
+        "plugins": _decoded(_plugins, plugins) or (),
     }
     return msgspec.convert(fields, Outcome)
 
@@ -198,6 +221,12 @@ def session_lengths(
         f"SELECT requests, last_at FROM lineages {where}ORDER BY last_at DESC, lineage LIMIT ?", [*values, MOST_LENGTHS]
     )
     return tuple((int(requests), last_at < ended_before) for requests, last_at in rows)
+
+
+def sums_named(connection: sqlite3.Connection, names: Sequence[str]) -> dict[str, int]:
+    """Some of the sums, by name; those of nothing are left out."""
+    rows = connection.execute(f"SELECT name, value FROM sums WHERE name IN ({','.join('?' * len(names))})", names)
+    return {str(name): int(value) for name, value in rows}
 
 
 def totals(connection: sqlite3.Connection, *, unrecorded: int) -> Totals:

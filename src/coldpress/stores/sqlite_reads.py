@@ -12,11 +12,12 @@ from coldpress.model.edits import Batch, Standing
 from coldpress.model.errors import StoreError
 from coldpress.model.identity import EditKey
 from coldpress.stores.addresses import Tombstone
+from coldpress.stores.amounts import Held
 from coldpress.stores.base import Direction, RawEvent
 from coldpress.stores.batches import unpacked_batch
 from coldpress.stores.originals import decoded
 from coldpress.stores.packing import REPAIR, unpack, unpack_text
-from coldpress.stores.totals import Kept, Stored
+from coldpress.stores.totals import Stored
 
 # SQLite takes 32,766 parameters; smaller statements are prepared once and found again.
 CHUNK = 200
@@ -28,7 +29,7 @@ _pairs = msgspec.json.Decoder(tuple[tuple[str, str], ...])
 
 def standings(connection: sqlite3.Connection, chains: Iterable[bytes]) -> list[tuple[Standing, float]]:
     """All decisions of these messages, each with the time of its last use."""
-    rows = _looked_up(
+    rows = looked_up(
         connection,
         "SELECT s.chain, s.block, s.part, s.replacement, s.mode, s.original, s.recipe, s.saved_tokens, c.last_used"
         " FROM wanted CROSS JOIN standings s USING(chain) JOIN chains c USING(chain)",
@@ -39,7 +40,7 @@ def standings(connection: sqlite3.Connection, chains: Iterable[bytes]) -> list[t
 
 def batches(connection: sqlite3.Connection, chains: Iterable[bytes]) -> list[tuple[Batch, float]]:
     """The batches decided at these messages, each with the time of its last use."""
-    rows = _looked_up(
+    rows = looked_up(
         connection,
         "SELECT b.after, b.packed, c.last_used"
         " FROM wanted CROSS JOIN batches b ON b.after = wanted.chain JOIN chains c USING(chain)",
@@ -58,7 +59,7 @@ def _time(used: object) -> float:
     return used
 
 
-def _looked_up(connection: sqlite3.Connection, question: str, chains: Iterable[bytes]) -> list[Sequence[object]]:
+def looked_up(connection: sqlite3.Connection, question: str, chains: Iterable[bytes]) -> list[Sequence[object]]:
     """Ask about the rows of `wanted(chain)`."""
     wanted = list(chains)
     rows: list[Sequence[object]] = []
@@ -121,7 +122,7 @@ def original(connection: sqlite3.Connection, sha: str) -> tuple[str, float]:
 def stored(connection: sqlite3.Connection) -> Stored:
     """What each part holds."""
     parts = {
-        part: Kept(rows, size) for part, rows, size in connection.execute("SELECT part, row_count, bytes FROM sizes")
+        part: Held(rows, size) for part, rows, size in connection.execute("SELECT part, row_count, bytes FROM sizes")
     }
     return Stored(
         parts["originals"],
@@ -129,6 +130,7 @@ def stored(connection: sqlite3.Connection) -> Stored:
         parts["ledger"],
         parts["raw"],
         parts["notes"],
+        parts["kept"],
         expired=parts["tombstones"].rows,
     )
 

@@ -17,10 +17,13 @@ STEP_PAGES = 512
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """How a step ended: whether it stopped at its limit with more to do, and which messages' decisions are gone."""
+    """How a step ended: whether it stopped at its limit with more to do, and what is gone.
+
+    `gone` names the messages whose decisions went, and kept texts.
+    """
 
     more: bool
-    chains: frozenset[bytes] = frozenset()
+    gone: frozenset[bytes] = frozenset()
 
 
 Step = Callable[[sqlite3.Connection, float, Bounds], Swept]
@@ -38,6 +41,7 @@ def over_bounds(connection: sqlite3.Connection, bounds: Bounds) -> bool:
         "standings": bounds.standings_bytes,
         "ledger": bounds.ledger_bytes,
         "raw": bounds.raw_bytes,
+        "kept": bounds.kept_bytes,
     }
     return any(_excess(connection, part, limit) > 0 for part, limit in limits.items())
 
@@ -92,6 +96,21 @@ def sweep_standings(connection: sqlite3.Connection, now: float, bounds: Bounds) 
         connection.execute("DELETE FROM chains WHERE chain = ?", (chain,))
         chains.append(bytes(chain))
     return Swept(len(chains) == STEP_ROWS, frozenset(chains))
+
+
+def sweep_kept(connection: sqlite3.Connection, now: float, bounds: Bounds) -> Swept:
+    """Remove the least recently used kept texts."""
+    ids = _doomed(
+        connection.execute("SELECT id, size, used_at FROM kept ORDER BY used_at, id LIMIT ?", (STEP_ROWS,)),
+        cutoff=now - bounds.kept_days * DAY_SECONDS,
+        excess=_excess(connection, "kept", bounds.kept_bytes),
+    )
+    gone: set[bytes] = set()
+    for row_id in ids:
+        gone.update(bytes(key) for (key,) in connection.execute("SELECT key FROM kept WHERE id = ?", (row_id,)))
+        connection.execute("DELETE FROM kept_texts WHERE id = ?", (row_id,))
+        connection.execute("DELETE FROM kept WHERE id = ?", (row_id,))
+    return Swept(len(ids) == STEP_ROWS, frozenset(gone))
 
 
 def sweep_receipts(connection: sqlite3.Connection, now: float, bounds: Bounds) -> Swept:
@@ -185,6 +204,7 @@ def shrink(connection: sqlite3.Connection, _now: float, _bounds: Bounds) -> Swep
 STEPS: tuple[Step, ...] = (
     sweep_originals,
     sweep_standings,
+    sweep_kept,
     sweep_receipts,
     sweep_outcomes,
     sweep_lineages,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from coldpress.stores.sqlite_version_four import VERSION_4
 from coldpress.stores.tally import BUCKETS, FIGURES
 
 # Counting by trigger cannot drift, also where two processes write.
@@ -171,5 +172,5 @@ _VERSION_3 = (
     *_counted("notes", "notes"),
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_VERSION_1, _VERSION_2, _VERSION_3)
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_VERSION_1, _VERSION_2, _VERSION_3, VERSION_4)
 """Statements that lead from each schema version to the next, from an empty file on."""

@@ -77,7 +77,9 @@ class Writer:
         self._unsettled: set[Job] = set()
         self._sweeps: deque[_Sweep] = deque()
         self._since_sweep = 0
-        smallest = min(bounds.originals_bytes, bounds.standings_bytes, bounds.ledger_bytes, bounds.raw_bytes)
+        smallest = min(
+            bounds.originals_bytes, bounds.standings_bytes, bounds.ledger_bytes, bounds.raw_bytes, bounds.kept_bytes
+        )
         self._sweep_every = max(LEAST_SWEEP_BYTES, min(MOST_SWEEP_BYTES, smallest // 16))
         self._thread = threading.Thread(target=self._run, name="coldpress-store", daemon=True)
 
@@ -248,8 +250,8 @@ class Writer:
             self._roll_back()
             self._end_sweep(explain(error, self._path))
             return
-        if swept.chains:
-            self._on_swept(swept.chains)
+        if swept.gone:
+            self._on_swept(swept.gone)
         if swept.more:
             return
         sweep.step += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from coldpress.stores.totals import Amount
+from coldpress.stores.amounts import Amount
 
 # No reply and no window holds this many tokens; who says so is wrong, and sums over such numbers would overflow.
 MOST_TOKENS = 1 << 40
@@ -23,7 +23,7 @@ def words(sums: Sums, kind: str) -> tuple[tuple[str, int], ...]:
     """
     beginning = f"{kind}:"
     return tuple(
-        (name.removeprefix(beginning), value) for name, value in sorted(sums.items()) if name.startswith(beginning)
+        sorted((name.removeprefix(beginning), value) for name, value in sums.items() if name.startswith(beginning))
     )
 
 

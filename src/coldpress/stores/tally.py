@@ -3,19 +3,37 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 from coldpress.model.errors import StoreError
-from coldpress.model.records import Line, Money, Outcome, Receipt
+from coldpress.model.records import Money, Outcome, Receipt
 from coldpress.model.usage import Usage
+from coldpress.stores.amounts import Bucket, Views
 from coldpress.stores.sums import MOST_TOKENS, MOST_USD, NANO, Sums, amount_of, words
+from coldpress.stores.tally_decisions import (
+    FIRST_VIEWS,
+    LATER_VIEWS,
+    capture_sums,
+    capture_totals,
+    check_decisions,
+    check_plugins,
+    decision_sums,
+    eligible_totals,
+    offload_totals,
+    plugin_sums,
+    plugin_totals,
+    removed_totals,
+    tool_totals,
+    views_by,
+    views_of,
+    views_of_lines,
+)
 from coldpress.stores.tally_pressure import check_pressure, compaction_totals, finding_sums, pressure_sums
-from coldpress.stores.totals import Bucket, MoneyTotals, Stored, Totals, UsageTotals, Views
+from coldpress.stores.totals import MoneyTotals, Stored, Totals, UsageTotals
 
 BUCKETS = ("fresh", "read", "write_short", "write_long", "output", "reasoning")
 FIGURES = ("bill", "gross", "rewrite", "summariser", "net")
-APPLIED = frozenset({"pays", "cold", "pressure"})
+APPLIED = frozenset({"pays", "cold", "pressure", "ordered"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,32 +49,11 @@ class Tally:
     def of(receipt: Receipt) -> Tally:
         """Count the lines of a receipt."""
         return Tally(
-            pressed=_views([line for line in receipt.lines if line.reason == "pressed"]),
-            aged=_views([line for line in receipt.lines if line.reason == "aged"]),
-            observed=_views([line for line in receipt.lines if line.reason == "observe"]),
+            pressed=views_of_lines(line for line in receipt.lines if line.reason in FIRST_VIEWS),
+            aged=views_of_lines(line for line in receipt.lines if line.reason in LATER_VIEWS),
+            observed=views_of_lines(line for line in receipt.lines if line.reason == "observe"),
             restored=sum(line.reason == "restored" for line in receipt.lines),
         )
-
-
-_NO_VIEWS = Views()
-
-
-def _views(lines: Sequence[Line]) -> Views:
-    if not lines:
-        return _NO_VIEWS
-    counted = [
-        (line.tokens_before, line.tokens_after)
-        for line in lines
-        if line.tokens_before is not None and line.tokens_after is not None
-    ]
-    return Views(
-        count=len(lines),
-        bytes_before=sum(line.bytes_before for line in lines),
-        bytes_after=sum(line.bytes_after for line in lines),
-        tokens_before=sum(before for before, _ in counted),
-        tokens_after=sum(after for _, after in counted),
-        uncounted=len(lines) - len(counted),
-    )
 
 
 def receipt_sums(receipt: Receipt, tally: Tally) -> dict[str, int]:
@@ -72,6 +69,7 @@ def receipt_sums(receipt: Receipt, tally: Tally) -> dict[str, int]:
         **_view_sums("pressed", tally.pressed),
         **_view_sums("aged", tally.aged),
         **_view_sums("observed", tally.observed),
+        **decision_sums(receipt),
     }
     if receipt.cut is not None:
         sums[f"cut:{receipt.cut.reason}"] = 1
@@ -93,6 +91,7 @@ def outcome_sums(outcome: Outcome) -> dict[str, int]:
         StoreError: a count or an amount is one that no reply can hold.
     """
     _check_reported(outcome)
+    check_plugins(outcome.plugins, f"outcome of {outcome.request_id}")
     good = answered(outcome)
     sums = {
         f"ended:{outcome.ended}": 1,
@@ -110,6 +109,10 @@ def outcome_sums(outcome: Outcome) -> dict[str, int]:
             sums[f"{name}.unpriced"] = 1
     if outcome.findings:
         sums |= finding_sums(outcome.findings)
+    if outcome.captures:
+        sums |= capture_sums(outcome.captures)
+    if outcome.plugins:
+        sums |= plugin_sums(outcome.plugins)
     return {name: value for name, value in sums.items() if value}
 
 
@@ -181,6 +184,7 @@ def check_receipt(receipt: Receipt) -> None:
             raise StoreError(f"receipt of {receipt.request_id}: {name} is {number}; give a finite number, or None")
     if receipt.pressure is not None:
         check_pressure(receipt.pressure, receipt.request_id)
+    check_decisions(receipt)
 
 
 def answered(outcome: Outcome) -> bool:
@@ -191,17 +195,25 @@ def answered(outcome: Outcome) -> bool:
 def totals_of(sums: Sums, *, since: float | None, stored: Stored, unrecorded: int) -> Totals:
     """Lay sums out under their names."""
     cuts = words(sums, "cut")
+    first_sight, aged = views_of(sums, "pressed"), views_of(sums, "aged")
     return Totals(
         since=since,
         requests=sums.get("requests", 0),
         lineages=sums.get("lineages", 0),
         operations=words(sums, "operation"),
-        transformations=_views_of(sums, "pressed"),
-        aged=_views_of(sums, "aged"),
+        providers=words(sums, "provider"),
+        transformations=first_sight + aged,
+        first_sight=first_sight,
+        aged=aged,
+        by_mode=views_by(sums, "mode"),
+        by_tool=tool_totals(sums),
         restorations=sums.get("restorations", 0),
         reuses=sums.get("reuses", 0),
         reused_bytes_saved=sums.get("reused_bytes_saved", 0),
-        would_press=_views_of(sums, "observed"),
+        would_press=views_of(sums, "observed"),
+        removed=removed_totals(sums),
+        eligible=eligible_totals(sums),
+        results=words(sums, "reason"),
         cuts_applied=tuple(pair for pair in cuts if pair[0] in APPLIED),
         cuts_declined=tuple(pair for pair in cuts if pair[0] not in APPLIED),
         body_bytes=sums.get("body_bytes", 0),
@@ -215,11 +227,10 @@ def totals_of(sums: Sums, *, since: float | None, stored: Stored, unrecorded: in
         ),
         money=MoneyTotals(*(amount_of(sums, name) for name in FIGURES)),
         compactions=compaction_totals(sums),
+        summariser=offload_totals(sums),
+        capture=capture_totals(sums),
+        plugins=plugin_totals(sums),
         findings=words(sums, "finding"),
         stored=stored,
         unrecorded=unrecorded,
     )
-
-
-def _views_of(sums: Sums, name: str) -> Views:
-    return Views(*(sums.get(f"{name}.{row.name}", 0) for row in fields(Views)))

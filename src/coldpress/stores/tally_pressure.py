@@ -7,8 +7,9 @@ from collections.abc import Iterable
 
 from coldpress.model.errors import StoreError
 from coldpress.model.records import Finding, Pressure
+from coldpress.stores.amounts import Taken
 from coldpress.stores.sums import MOST_TOKENS, MOST_USD, NANO, Sums, amount_of, words
-from coldpress.stores.totals import CompactionTotals, Taken
+from coldpress.stores.totals import CompactionTotals
 
 APPLIED = frozenset({"masked", "summarised", "masked_short"})
 _SUMMARISER = "compaction_summariser"

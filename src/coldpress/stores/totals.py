@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
-
-@dataclass(frozen=True, slots=True)
-class Bucket:
-    """Tokens summed over the `replies` that reported them; other replies are not in the sum."""
-
-    tokens: int = 0
-    replies: int = 0
+from coldpress.stores.amounts import Amount, Bucket, Held, Taken, Views
+from coldpress.stores.totals_decisions import (
+    CaptureTotals,
+    Eligible,
+    OffloadTotals,
+    PluginTotals,
+    Removed,
+    ToolTotals,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,19 +35,6 @@ class UsageTotals:
 
 
 @dataclass(frozen=True, slots=True)
-class Amount:
-    """US dollars summed over `replies` for which they are known.
-
-    `unpriced` counts the 2xx replies that are not in the sum. Each reply enters in whole billionths of a dollar, so
-    that sums do not depend on the order; `usd` says nothing where `replies` is 0.
-    """
-
-    usd: float = 0.0
-    replies: int = 0
-    unpriced: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class MoneyTotals:
     """Sums of `coldpress.model.records.Money`.
 
@@ -61,50 +50,19 @@ class MoneyTotals:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """What one part of a store holds now: rows, and bytes as the bounds count them."""
-
-    rows: int = 0
-    size_bytes: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class Stored:
     """What a store holds now.
 
     `standings` counts decisions, those of batches too. `expired` counts remembered tombstones.
     """
 
-    originals: Kept = field(default_factory=Kept)
-    standings: Kept = field(default_factory=Kept)
-    ledger: Kept = field(default_factory=Kept)
-    raw: Kept = field(default_factory=Kept)
-    notes: Kept = field(default_factory=Kept)
+    originals: Held = field(default_factory=Held)
+    standings: Held = field(default_factory=Held)
+    ledger: Held = field(default_factory=Held)
+    raw: Held = field(default_factory=Held)
+    notes: Held = field(default_factory=Held)
+    kept: Held = field(default_factory=Held)
     expired: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Views:
-    """Texts for which a view was made, with their UTF-8 bytes and estimated tokens before and after.
-
-    `uncounted` of them have no token estimate and are in neither token sum.
-    """
-
-    count: int = 0
-    bytes_before: int = 0
-    bytes_after: int = 0
-    tokens_before: int = 0
-    tokens_after: int = 0
-    uncounted: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """Results or messages that `requests` compactions took out, and the tokens that freed, on the provider's scale."""
-
-    requests: int = 0
-    count: int = 0
-    tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,38 +110,53 @@ class Totals:
     """Sums over every receipt and outcome that was ever stored, those that have expired since included.
 
     They only grow (`net` and `gross` as far as an edit saves): neither a restart nor a sweep takes anything out, and a
-    request counts once however often it is told. A file of the first schema begins with what it still held.
+    request counts once however often it is told. A file of an earlier schema begins with what it still held, and with
+    nothing of what that schema did not tell apart (modes, tools, reasons, providers, what was removed and eligible).
 
     Attributes:
         since: time of the oldest receipt ever, `None` where there was none.
-        requests: receipts; `operations` splits them.
+        requests: receipts; `operations` and `providers` split them.
         lineages: conversations. One that comes back after the last of its receipts has expired counts anew.
-        transformations: new views of results that no model had seen, made and sent.
-        aged: new views of results that a model had seen before, made and sent.
+        transformations: new views of results, made and sent: `first_sight` of those that no model had seen, `aged` of
+            those seen before, added up. `by_mode` splits them, and so does `by_tool`.
         restorations: refusals to read again that were answered with the exact text.
-        reuses: standing edits that were sent again on later requests, one per edit and request.
+        reuses: standing edits that were sent again on later requests, one per edit and request; `reused_bytes_saved`
+            is what they had fewer than their originals, in UTF-8 bytes.
         would_press: views that were made and not sent, because the gateway only observes.
+        removed: tokens that all edits of a request took out of it, those sent again included.
+        eligible: results that could have become smaller, whether they did or not.
+        results: what was decided on each result that was looked at, by reason.
         cuts_applied: requests on which aged results were made smaller, by reason.
         cuts_declined: requests on which that was considered and not done, by reason.
         body_bytes: bytes of all request bodies as clients sent them; `sent_bytes` as they went upstream.
         ended: outcomes by how the exchange closed; requests still running are in none.
         edits_noticed: replies that tell that reasoning no longer fits the text before it, see `Outcome.edits_noticed`.
         compactions: what was done about prompts that came up to the trigger.
+        summariser: what was asked of a model about single results, and what it cost.
+        capture: calls that were asked to say what they are for, by tool.
+        plugins: what each plugin did.
         findings: what watchers noticed on requests and replies, by kind.
         stored: what is held now, in contrast to all the sums.
-        unrecorded: ledger rows and raw events this process could not store since it started.
+        unrecorded: ledger rows, raw events and kept texts this process could not store since it started.
     """
 
     since: float | None = None
     requests: int = 0
     lineages: int = 0
     operations: tuple[tuple[str, int], ...] = ()
+    providers: tuple[tuple[str, int], ...] = ()
     transformations: Views = field(default_factory=Views)
+    first_sight: Views = field(default_factory=Views)
     aged: Views = field(default_factory=Views)
+    by_mode: tuple[tuple[str, Views], ...] = ()
+    by_tool: tuple[tuple[str, ToolTotals], ...] = ()
     restorations: int = 0
     reuses: int = 0
     reused_bytes_saved: int = 0
     would_press: Views = field(default_factory=Views)
+    removed: Removed = field(default_factory=Removed)
+    eligible: Eligible = field(default_factory=Eligible)
+    results: tuple[tuple[str, int], ...] = ()
     cuts_applied: tuple[tuple[str, int], ...] = ()
     cuts_declined: tuple[tuple[str, int], ...] = ()
     body_bytes: int = 0
@@ -193,6 +166,9 @@ class Totals:
     usage: UsageTotals = field(default_factory=UsageTotals)
     money: MoneyTotals = field(default_factory=MoneyTotals)
     compactions: CompactionTotals = field(default_factory=CompactionTotals)
+    summariser: OffloadTotals = field(default_factory=OffloadTotals)
+    capture: tuple[tuple[str, CaptureTotals], ...] = ()
+    plugins: tuple[tuple[str, PluginTotals], ...] = ()
     findings: tuple[tuple[str, int], ...] = ()
     stored: Stored = field(default_factory=Stored)
     unrecorded: int = 0
@@ -200,16 +176,40 @@ class Totals:
     @property
     def applications(self) -> int:
         """Texts that went upstream in another form than the client's: each once per request."""
-        return self.transformations.count + self.aged.count + self.restorations + self.reuses
+        return self.transformations.count + self.restorations + self.reuses
+
+    @property
+    def bytes_removed(self) -> dict[str, int]:
+        """UTF-8 bytes that texts have fewer: new views once, and applications each time one is sent.
+
+        Restorations, which put text back, are in neither.
+        """
+        views = self.transformations.bytes_before - self.transformations.bytes_after
+        return {"transformations": views, "applications": views + self.reused_bytes_saved}
+
+    @property
+    def tokens_removed(self) -> dict[str, dict[str, int]]:
+        """Tokens that new views have fewer, once, as estimated; and that all edits took out of requests, each time."""
+        views = self.transformations
+        once = {"tokens": views.tokens_before - views.tokens_after, "views": views.count - views.uncounted}
+        return {"transformations": once, "applications": asdict(self.removed)}
 
     def as_object(self) -> dict[str, object]:
         """Give everything as plain values under names that stay, counts by word as objects."""
-        by_word = {
-            "operations": dict(self.operations),
-            "cuts_applied": dict(self.cuts_applied),
-            "cuts_declined": dict(self.cuts_declined),
-            "ended": dict(self.ended),
-            "findings": dict(self.findings),
+        counts = ("operations", "providers", "cuts_applied", "cuts_declined", "ended", "findings")
+        # What has a row for each tool is laid out once, below: `asdict` copies all it is given.
+        rest = replace(self, by_mode=(), by_tool=(), capture=(), plugins=(), results=())
+        told = {**asdict(rest), **{name: dict(getattr(self, name)) for name in counts}}
+        del told["results"], told["removed"]
+        return told | {
+            "by_mode": {mode: asdict(views) for mode, views in self.by_mode},
+            "by_tool": {tool: one.as_object() for tool, one in self.by_tool},
+            "applications": self.applications,
+            "bytes_removed": self.bytes_removed,
+            "tokens_removed": self.tokens_removed,
+            "reasons": {"results": dict(self.results), "cuts": dict((*self.cuts_applied, *self.cuts_declined))},
             "compactions": self.compactions.as_object(),
+            "summariser": self.summariser.as_object(),
+            "capture": {tool: asdict(calls) for tool, calls in self.capture},
+            "plugins": {name: plugin.as_object() for name, plugin in self.plugins},
         }
-        return {**asdict(self), **by_word, "applications": self.applications}

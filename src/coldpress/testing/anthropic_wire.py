@@ -9,10 +9,8 @@ from dataclasses import dataclass
 from coldpress.measure.tokens import estimate
 from coldpress.testing.anthropic_usage import Account, account_fields, closing_fields, usage_fields
 from coldpress.testing.jsonview import as_object, as_text
-from coldpress.testing.script import Call, Part, Say, StopReason, Think
+from coldpress.testing.script import Call, Delivery, Part, Say, StopReason, Think
 from coldpress.testing.thinking import ThinkingLedger, ThinkingVerdict
-
-_DELTA_CHARS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,19 +72,19 @@ def messages_document(answer: Answer, *, omit_usage: bool) -> dict[str, object]:
     }
 
 
-def messages_events(answer: Answer, *, omit_usage: bool) -> list[tuple[str, dict[str, object]]]:
+def messages_events(answer: Answer, delivery: Delivery) -> list[tuple[str, dict[str, object]]]:
     """Write the answer as named stream events, in order."""
     opening = _envelope(answer, content=[], stop_reason=None)
-    if not omit_usage:
+    if not delivery.omit_usage:
         opening["usage"] = {**usage_fields(answer.told.opening), "output_tokens": 1}
     listed = [_event("message_start", message=opening), _event("ping")]
     for index, block in enumerate(answer.content):
-        start, deltas = _block_stream(block)
+        start, deltas = _block_stream(block, delivery.delta_characters)
         listed.append(_event("content_block_start", index=index, content_block=start))
         listed += [_event("content_block_delta", index=index, delta=delta) for delta in deltas]
         listed.append(_event("content_block_stop", index=index))
     closing: dict[str, object] = {"delta": {"stop_reason": answer.stop_reason, "stop_sequence": None}}
-    if not omit_usage:
+    if not delivery.omit_usage:
         closing["usage"] = closing_fields(answer.told)
     return [*listed, _event("message_delta", **closing), _event("message_stop")]
 
@@ -112,21 +110,21 @@ def _event(name: str, **fields: object) -> tuple[str, dict[str, object]]:
     return name, {"type": name, **fields}
 
 
-def _block_stream(block: Mapping[str, object]) -> tuple[dict[str, object], list[dict[str, object]]]:
+def _block_stream(block: Mapping[str, object], size: int) -> tuple[dict[str, object], list[dict[str, object]]]:
     """Give the block a stream opens with, and the deltas that fill it."""
     match block.get("type"):
         case "text":
-            pieces = _cut(as_text(block.get("text")))
+            pieces = _cut(as_text(block.get("text")), size)
             return {**block, "text": ""}, [{"type": "text_delta", "text": piece} for piece in pieces]
         case "thinking":
-            pieces = _cut(as_text(block.get("thinking")))
+            pieces = _cut(as_text(block.get("thinking")), size)
             deltas: list[dict[str, object]] = [{"type": "thinking_delta", "thinking": piece} for piece in pieces]
             deltas.append({"type": "signature_delta", "signature": block.get("signature")})
             return {**block, "thinking": "", "signature": ""}, deltas
         case _:
-            pieces = ["", *_cut(json.dumps(block.get("input"), ensure_ascii=False))]
+            pieces = ["", *_cut(json.dumps(block.get("input"), ensure_ascii=False), size)]
             return {**block, "input": {}}, [{"type": "input_json_delta", "partial_json": piece} for piece in pieces]
 
 
-def _cut(text: str) -> list[str]:
-    return [text[start : start + _DELTA_CHARS] for start in range(0, len(text), _DELTA_CHARS)]
+def _cut(text: str, size: int) -> list[str]:
+    return [text[start : start + size] for start in range(0, len(text), size)]

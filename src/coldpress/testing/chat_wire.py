@@ -12,8 +12,10 @@ from coldpress.model.usage import Usage
 from coldpress.testing.script import Call, Part, Say, StopReason, Think
 
 Dialect = Literal["openai", "deepseek"]
+CacheFields = Literal["usual", "own", "none"]
+"""What usage says of the cache: all fields of the dialect, DeepSeek's two without OpenAI's details, or nothing."""
+
 _CREATED = 1_767_225_600
-_DELTA_CHARS = 60
 _FINISH: Mapping[StopReason, str] = {
     "tool_use": "tool_calls",
     "max_tokens": "length",
@@ -33,6 +35,7 @@ class ChatAnswer:
     stop_reason: StopReason
     usage: Usage
     dialect: Dialect
+    cache_fields: CacheFields = "usual"
 
 
 def build_message(parts: Sequence[Part], *, number: int) -> tuple[str, str, tuple[Mapping[str, object], ...]]:
@@ -64,10 +67,11 @@ def usage_fields(answer: ChatAnswer) -> dict[str, object]:
         "prompt_tokens": prompt,
         "completion_tokens": output,
         "total_tokens": prompt + output,
-        "prompt_tokens_details": {"cached_tokens": read},
         "completion_tokens_details": {"reasoning_tokens": usage.reasoning or 0},
     }
-    if answer.dialect == "deepseek":
+    if answer.cache_fields == "usual":
+        fields["prompt_tokens_details"] = {"cached_tokens": read}
+    if answer.dialect == "deepseek" and answer.cache_fields != "none":
         fields |= {"prompt_cache_hit_tokens": read, "prompt_cache_miss_tokens": usage.fresh or 0}
     return fields
 
@@ -84,12 +88,12 @@ def chat_document(answer: ChatAnswer, *, omit_usage: bool) -> dict[str, object]:
     return written if omit_usage else {**written, "usage": usage_fields(answer)}
 
 
-def chat_chunks(answer: ChatAnswer, *, with_usage: bool) -> list[dict[str, object]]:
+def chat_chunks(answer: ChatAnswer, *, with_usage: bool, delta_characters: int = 60) -> list[dict[str, object]]:
     """Write the answer as stream chunks, in order; the closing `[DONE]` is the caller's."""
     deltas: list[dict[str, object]] = [{"role": "assistant", "content": ""}]
     if answer.dialect == "deepseek":
-        deltas += [{"reasoning_content": piece} for piece in _cut(answer.reasoning)]
-    deltas += [{"content": piece} for piece in _cut(answer.text)]
+        deltas += [{"reasoning_content": piece} for piece in _cut(answer.reasoning, delta_characters)]
+    deltas += [{"content": piece} for piece in _cut(answer.text, delta_characters)]
     for index, call in enumerate(answer.calls):
         function = call["function"]
         assert isinstance(function, dict)
@@ -97,7 +101,7 @@ def chat_chunks(answer: ChatAnswer, *, with_usage: bool) -> list[dict[str, objec
         deltas.append({"tool_calls": [{**opening, "function": {"name": function["name"], "arguments": ""}}]})
         deltas += [
             {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}
-            for piece in _cut(function["arguments"])
+            for piece in _cut(function["arguments"], delta_characters)
         ]
     envelope = _envelope(answer, kind="chat.completion.chunk")
     listed = [{**envelope, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
@@ -115,5 +119,5 @@ def _finish(answer: ChatAnswer) -> str:
     return _FINISH.get(answer.stop_reason, "stop")
 
 
-def _cut(text: str) -> list[str]:
-    return [text[start : start + _DELTA_CHARS] for start in range(0, len(text), _DELTA_CHARS)]
+def _cut(text: str, size: int) -> list[str]:
+    return [text[start : start + size] for start in range(0, len(text), size)]

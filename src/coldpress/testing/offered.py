@@ -44,7 +44,7 @@ def offered_tools(body: Mapping[str, object]) -> tuple[Offered, ...]:
 
 
 def resolve(part: Part, tools: Sequence[Offered]) -> Part:
-    """Give the call that a `Shell` or `Read` means to this client; any other part as it is.
+    """Give the call that a `Shell` or `Read` means to this client, and say why a `Call` with a reason is made.
 
     Raises:
         LookupError: the client offers no tool that could do it.
@@ -56,6 +56,8 @@ def resolve(part: Part, tools: Sequence[Offered]) -> Part:
             if (reader := _pick(_READERS, tools)) is not None:
                 return Call(reader.name, _fill(reader, _PATH_ARGUMENTS, path))
             return _shell_call(f"cat {path}", tools)
+        case Call(tool, arguments, str(reason)):
+            return Call(tool, _reasons(tool, arguments, reason, tools) | dict(arguments))
         case _:
             return part
 
@@ -66,6 +68,17 @@ def _shell_call(command: str, tools: Sequence[Offered]) -> Call:
         names = ", ".join(tool.name for tool in tools) or "none"
         raise LookupError(f"the client offers no shell tool to run {command!r}; it offers: {names}")
     return Call(shell.name, _fill(shell, _COMMAND_ARGUMENTS, command))
+
+
+def _reasons(tool: str, arguments: Mapping[str, object], reason: str, tools: Sequence[Offered]) -> dict[str, object]:
+    """Fill the text fields that a tool requires beside the arguments; none of a tool that is not offered."""
+    schema = next((offered.schema for offered in tools if offered.name == tool), {})
+    properties = as_object(schema.get("properties"))
+    return {
+        name: reason
+        for name in as_array(schema.get("required"))
+        if isinstance(name, str) and name not in arguments and as_object(properties.get(name)).get("type") == "string"
+    }
 
 
 def _pick(wanted: Sequence[str], tools: Sequence[Offered]) -> Offered | None:

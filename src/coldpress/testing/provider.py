@@ -23,6 +23,7 @@ from coldpress.testing.anthropic_wire import (
 )
 from coldpress.testing.chat_rules import check_chat_request
 from coldpress.testing.chat_wire import (
+    CacheFields,
     ChatAnswer,
     Dialect,
     build_message,
@@ -56,6 +57,7 @@ class Rules:
         window_tokens: longer prompts are refused as too long.
         dialect: `deepseek` sends and demands `reasoning_content`, and reports hit and miss tokens.
         chat_cache: the prefix cache behind the chat wire; `None` for the dialect's usual one.
+        cache_fields: what usage on the chat wire says of that cache.
     """
 
     check_signatures: bool = True
@@ -65,6 +67,7 @@ class Rules:
     window_tokens: int = 200_000
     dialect: Dialect = "openai"
     chat_cache: PrefixCache | None = None
+    cache_fields: CacheFields = "usual"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +123,7 @@ class Provider:
         )
         delivery = turn.delivery or Delivery()
         if body.get("stream") is True:
-            events = messages_events(answer, omit_usage=delivery.omit_usage)
+            events = messages_events(answer, delivery)
             written = write_stream(events, wire="anthropic", delivery=delivery, fault=turn.fault, request_id=request_id)
         else:
             plain = messages_document(answer, omit_usage=delivery.omit_usage)
@@ -157,11 +160,14 @@ class Provider:
             stop_reason=_stop_reason(turn, called=bool(calls)),
             usage=replace(self._meter.chat(body), output=output),
             dialect=self._rules.dialect,
+            cache_fields=self._rules.cache_fields,
         )
         delivery = turn.delivery or Delivery()
         if body.get("stream") is True:
             asked = as_object(body.get("stream_options")).get("include_usage") is True
-            chunks = chat_chunks(answer, with_usage=asked and not delivery.omit_usage)
+            chunks = chat_chunks(
+                answer, with_usage=asked and not delivery.omit_usage, delta_characters=delivery.delta_characters
+            )
             written = write_stream(
                 [("", chunk) for chunk in chunks],
                 wire="openai_chat",

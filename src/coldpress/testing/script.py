@@ -29,10 +29,18 @@ class Think:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call of the tool with exactly this name and these arguments."""
+    """A call of the tool with exactly this name and these arguments.
+
+    Attributes:
+        tool: its name.
+        arguments: as the model writes them.
+        reason: put in front of the arguments, into every text field that the offered schema requires and that they
+            lack: so does a model that is asked to say what a call is for. `None` writes the arguments alone.
+    """
 
     tool: str
     arguments: Mapping[str, object] = field(default_factory=dict)
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +108,7 @@ class Delivery:
         crlf: end the lines of a stream with CR LF.
         gzip: compress the answer, with the header for it.
         omit_usage: leave usage out, as some compatible servers do.
+        delta_characters: how much text, or how much of a call's arguments, one event of a stream holds.
     """
 
     first_byte_delay_seconds: float = 0.0
@@ -108,6 +117,7 @@ class Delivery:
     crlf: bool = False
     gzip: bool = False
     omit_usage: bool = False
+    delta_characters: int = 60
 
 
 @dataclass(frozen=True, slots=True)

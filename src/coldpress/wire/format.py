@@ -20,7 +20,7 @@ from coldpress.model.conversation import (
     ToolResult,
 )
 from coldpress.model.identity import chain_next
-from coldpress.wire.span import Misread, elements, members
+from coldpress.wire.span import Misread, elements, mask_lone_surrogates, members
 
 _ANY = msgspec.json.Decoder()
 _CANONICAL = msgspec.json.Encoder(order="deterministic")
@@ -33,6 +33,7 @@ ROLES: dict[str, Role] = {
     "function": "tool",
 }
 _MARKS = ("cache_control", "prompt_cache_breakpoint")
+_WHITE = b" \t\r\n"
 
 
 @dataclass(slots=True)
@@ -117,7 +118,7 @@ class Source:
 
     def literal(self, span: Span, part: int) -> TextLiteral:
         """Describe the string literal at `span`."""
-        return TextLiteral(part, span, not self._masked(span))
+        return TextLiteral(part, span, not self.masked(span))
 
     def is_string(self, span: Span | None) -> TypeGuard[Span]:
         """Whether a JSON string stands at `span`."""
@@ -135,11 +136,12 @@ class Source:
         """Give the client's own bytes at `span`."""
         return self.body[span.start - self.base : span.end - self.base]
 
+    def masked(self, span: Span) -> bool:
+        """Whether the bytes at `span` hold a lone surrogate, so that no text equals them."""
+        return self.text is not self.body and self.raw(span) != self.text[span.start - self.base : span.end - self.base]
+
     def _first(self, span: Span) -> int:
         return self.text[span.start - self.base]
-
-    def _masked(self, span: Span) -> bool:
-        return self.text is not self.body and self.raw(span) != self.text[span.start - self.base : span.end - self.base]
 
     def digest(self, span: Span) -> bytes:
         """Name the message at `span`: equal for equal content, whatever its marks, spacing and key order.
@@ -152,9 +154,32 @@ class Source:
             canonical = _CANONICAL.encode(_plain_message(value) if isinstance(value, dict) else value)
         except (Misread, msgspec.MsgspecError, RecursionError, UnicodeEncodeError):
             return hashlib.sha256(b"raw\0" + self.raw(span)).digest()
-        if self._masked(span):
+        if self.masked(span):
             canonical += b"\0" + self.raw(span)  # masked escapes must not make two texts one
         return hashlib.sha256(canonical).digest()
+
+
+def top_level(body: bytes, base: int = 0) -> tuple[Source, dict[str, Span]]:
+    """Locate the values of a JSON object, masking lone surrogates only where the decoder refuses the bytes.
+
+    Args:
+        body: its text, maybe with white space around it.
+        base: the offset that spans give to the first byte of `body`.
+
+    Raises:
+        Misread: it is not an object, or it repeats a key.
+    """
+    begin = len(body) - len(body.lstrip(_WHITE))
+    span = Span(begin + base, len(body.rstrip(_WHITE)) + base)
+    source = Source(body, body, base)
+    try:
+        return source, source.members(span)
+    except Misread:
+        masked = mask_lone_surrogates(body)
+        if masked == body:
+            raise
+        source = Source(body, masked, base)
+        return source, source.members(span)
 
 
 def read_content(source: Source, content: Span | None) -> tuple[tuple[TextLiteral, ...], tuple[Opaque, ...]]:

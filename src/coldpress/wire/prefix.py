@@ -20,10 +20,10 @@ import xxhash
 from coldpress.model.conversation import Conversation, Message, Span, Text
 from coldpress.model.identity import chain_seed
 from coldpress.wire import anthropic, openai_chat
-from coldpress.wire.format import BlockReader, Source, Turn, read_messages
+from coldpress.wire.format import BlockReader, Source, Turn, read_messages, top_level
 from coldpress.wire.head import NO_SYSTEM, Parts, System, read_parts, read_system
 from coldpress.wire.registry import FormatName
-from coldpress.wire.span import Misread, mask_lone_surrogates
+from coldpress.wire.span import Misread
 
 MARKED_MESSAGES = 8
 """Among so many last messages a client may move its cache marks from turn to turn."""
@@ -32,7 +32,6 @@ _SMALLEST_POWER = 8
 _PER_BUCKET = 8
 _MEMO_BYTES = 64
 _MEMO_ENTRIES = 256
-_WHITE = b" \t\r\n"
 _MARK_KEYS = (b'"cache_control"', b'"prompt_cache_breakpoint"')
 _BLOCKS: dict[FormatName, BlockReader] = {
     "anthropic": anthropic.read_blocks,
@@ -45,7 +44,8 @@ T = TypeVar("T")
 class Checkpoint(Generic[T]):
     """What was read of a prefix.
 
-    `length` is in bytes and ends right behind the last of `messages`. `extra` is the caller's own.
+    `length` is in bytes and ends right behind the last of `messages`. `tools` is where the list of tools stands, if it
+    stands in front of them. `extra` is the caller's own.
     """
 
     format: FormatName
@@ -55,6 +55,7 @@ class Checkpoint(Generic[T]):
     turn: Turn
     parts: dict[str, Any]
     keys: frozenset[str]
+    tools: Span | None
     extra: T
 
 
@@ -64,6 +65,7 @@ class Reading(Generic[T]):
 
     `extra` is what the caller left at `parent`, the checkpoint this request continues from. `boundary` says how many
     leading messages the next checkpoint covers; it is not above `conversation.known` where none is worth keeping.
+    `tools` is where the list of tools stands, if it stands in front of the messages.
     """
 
     conversation: Conversation
@@ -72,6 +74,7 @@ class Reading(Generic[T]):
     turn: Turn
     parts: dict[str, Any]
     keys: frozenset[str]
+    tools: Span | None
     parent: Checkpoint[T] | None
 
 
@@ -150,6 +153,7 @@ class Reader(Generic[T]):
             reading.turn,
             reading.parts,
             reading.keys,
+            reading.tools,
             extra,
         )
         power = length.bit_length() - 1
@@ -170,7 +174,7 @@ class Reader(Generic[T]):
             raise Misread("no message ends where the known prefix does")
         # The rest of the body, behind an opening of its own, is a JSON object again.
         rest = b'{"messages":[' + body[start + (body[start] == 0x2C) :]
-        source, fields = _fields(rest, len(body) - len(rest))
+        source, fields = top_level(rest, len(body) - len(rest))
         if checkpoint.keys & (fields.keys() - {"messages"}):
             raise Misread("a key is repeated behind the known prefix")
         spans = source.elements(fields.pop("messages"))
@@ -186,14 +190,22 @@ class Reader(Generic[T]):
         )
         messages = before + found
         parts = checkpoint.parts | self._parts(source, fields)
-        conversation = Conversation(
-            checkpoint.format, Parts(**parts).head(checkpoint.format), messages, body, len(before)
-        )
+        head, tools = Parts(**parts).head(checkpoint.format), _tools(fields) or checkpoint.tools
+        conversation = Conversation(checkpoint.format, head, messages, body, len(before), tools)
         boundary = len(before) + stable
-        return Reading(conversation, checkpoint.extra, boundary, turn, checkpoint.parts, checkpoint.keys, checkpoint)
+        return Reading(
+            conversation,
+            checkpoint.extra,
+            boundary,
+            turn,
+            checkpoint.parts,
+            checkpoint.keys,
+            checkpoint.tools,
+            checkpoint,
+        )
 
     def _whole(self, body: bytes, format_name: FormatName) -> Reading[T]:
-        source, fields = _fields(body, 0)
+        source, fields = top_level(body)
         place = fields.pop("messages", None)
         if place is None or not source.is_array(place):
             raise Misread("the body holds no array of messages")
@@ -213,8 +225,9 @@ class Reader(Generic[T]):
         if format_name == "openai_chat":
             parts["system"] = _leading_system(source, messages)
         behind = self._parts(source, {k: v for k, v in fields.items() if k not in ahead})
-        conversation = Conversation(format_name, Parts(**(parts | behind)).head(format_name), messages, body)
-        return Reading(conversation, None, stable, turn, parts, frozenset(ahead) | {"messages"}, None)
+        head = Parts(**(parts | behind)).head(format_name)
+        conversation = Conversation(format_name, head, messages, body, tools=_tools(fields))
+        return Reading(conversation, None, stable, turn, parts, frozenset(ahead) | {"messages"}, _tools(ahead), None)
 
     def _parts(self, source: Source, fields: dict[str, Span]) -> dict[str, Any]:
         """Read top-level values; the long ones, which clients repeat, only when their bytes are new."""
@@ -253,19 +266,8 @@ def _key(format_name: FormatName, power: int, digest: bytes) -> bytes:
     return digest + bytes((power, format_name == "anthropic"))
 
 
-def _fields(body: bytes, base: int) -> tuple[Source, dict[str, Span]]:
-    """Locate the top level of a body, masking lone surrogates only where the decoder refuses the bytes."""
-    begin = len(body) - len(body.lstrip(_WHITE))
-    span = Span(begin + base, len(body.rstrip(_WHITE)) + base)
-    source = Source(body, body, base)
-    try:
-        return source, source.members(span)
-    except Misread:
-        masked = mask_lone_surrogates(body)
-        if masked == body:
-            raise
-        source = Source(body, masked, base)
-        return source, source.members(span)
+def _tools(fields: dict[str, Span]) -> Span | None:
+    return fields.get("tools") or fields.get("functions")
 
 
 def _leading_system(source: Source, messages: tuple[Message, ...]) -> System:

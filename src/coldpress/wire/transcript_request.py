@@ -33,6 +33,8 @@ def transcript_request(
     request: str,
     max_output_tokens: int,
     limit_key: LimitKey = "max_tokens",
+    marked: bool = True,
+    thinking_off: bool = False,
 ) -> bytes:
     """Write the body. Equal arguments give equal bytes, and further texts leave those before them where they were.
 
@@ -45,11 +47,13 @@ def transcript_request(
         max_output_tokens: the longest answer.
         limit_key: what Chat Completions call that limit: OpenAI's own newer models know the longer word only, most
             other servers the shorter.
+        marked: whether the transcript is to be cached where that needs marks, for a longer one to come.
+        thinking_off: whether the request says that the model is not to think, for servers that know the word.
     """
     whole, rest = split(texts)
     if format_name == "anthropic":
         content = [_text_block(piece) for piece in whole]
-        for place in _marked(len(whole)):
+        for place in _marked(len(whole)) if marked else ():
             content[place]["cache_control"] = {"type": "ephemeral"}
         content += [_text_block(piece) for piece in (rest, request) if piece.strip()]
         value: dict[str, object] = {
@@ -69,6 +73,8 @@ def transcript_request(
                 {"role": "user", "content": _encodable(asked)},
             ],
         }
+    if thinking_off:
+        value["thinking"] = {"type": "disabled"}
     return msgspec.json.encode(value)
 
 

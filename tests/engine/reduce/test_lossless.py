@@ -223,3 +223,11 @@ def test_a_recipe_of_another_text_is_refused() -> None:
         lossless.restore("x" + reduced.text, reduced.recipe)
     with pytest.raises(ValueError, match="unknown step"):
         lossless.restore("x", '{"steps":[["rot13",[]]]}')
+
+
+@pytest.mark.parametrize("indented", [0, 40, 99], ids=["first", "in the middle", "last"])
+def test_a_line_that_begins_with_a_space_keeps_it_and_loses_its_padding(indented: int) -> None:
+    texts = [" x" if number == indented else "x" for number in range(100)]
+    reduced = lossless.reduce(read(texts, "{n:>8}|{t}"), kind="source")
+    assert reduced is not None
+    assert reduced.text.split("\n") == [f"{n}|{t}" for n, t in enumerate(texts, 1)]

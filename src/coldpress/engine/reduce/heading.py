@@ -119,6 +119,11 @@ def restore(text: str, params: bytes) -> str:
     return "\n".join(out)
 
 
+def added_lines(params: bytes) -> frozenset[int]:
+    """Say which lines of a pressed search, from 0, are paths that `press` wrote above the lines of a file."""
+    return frozenset(msgspec.json.decode(params, type=_Recipe).headers)
+
+
 def _spelled_short(path: str, sign: str, recipe: _Recipe) -> bool:
     return bool(recipe.root) and path.startswith(recipe.root) and sign in recipe.relative
 

@@ -35,16 +35,16 @@ def reduce(text: str, *, kind: Kind, called: str, sha: str, rerun: str | None) -
     if kind in PROTECTED_KINDS or is_marked(text) or is_client_truncated(text):
         return None
     lines = text.count("\n") + (not text.endswith("\n"))
-    sentence = _one_line(rerun or "", MAX_RERUN_BYTES)
+    sentence = one_line(rerun or "", MAX_RERUN_BYTES)
     pressed = (
-        f"{MARK}: {_one_line(called, MAX_CALLED_BYTES) or kind}: {lines:,} {'line' if lines == 1 else 'lines'},"
+        f"{MARK}: {one_line(called, MAX_CALLED_BYTES) or kind}: {lines:,} {'line' if lines == 1 else 'lines'},"
         f" {size_bytes(text):,} bytes came back, no longer shown; the source is intact, only this view is shortened;"
         f" SHA-256 begins {sha[:_SHA_DIGITS]}.{' ' * bool(sentence)}{sentence}]"
     )
     return Reduced(pressed) if pays(text, pressed) else None
 
 
-def _one_line(words: str, max_bytes: int) -> str:
+def one_line(words: str, max_bytes: int) -> str:
     """Give printable words on one line within a number of UTF-8 bytes, with no quote left open."""
     line = " ".join("".join(c if c.isprintable() else " " for c in words).split())
     if len(line.encode()) > max_bytes:

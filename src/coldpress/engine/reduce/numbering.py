@@ -95,9 +95,15 @@ def _scan(lines: Sequence[str]) -> Iterator[Block]:
         if match is None:
             index += 1
             continue
-        fill = match[1][:1]
-        wrapper = Wrapper(fill, len(match[1]) + len(match[2]) if fill else 0, match[3])
-        block = Block(index, _run_length(lines, index, int(match[2]), wrapper), int(match[2]), wrapper)
+        fill, first = match[1][:1], int(match[2])
+        width = len(match[1]) + len(match[2]) if fill else 0
+        # A space behind the bar may be the file's own: what the lines behind it have decides.
+        separators = ("| ", "|") if match[3] == "| " else (match[3],)
+        wrappers = [Wrapper(fill, width, separator) for separator in separators]
+        block = max(
+            (Block(index, _run_length(lines, index, first, wrapper), first, wrapper) for wrapper in wrappers),
+            key=lambda found: found.count,
+        )
         if block.count > 1 or _continues(last, block):
             yield block
             last = block

@@ -46,7 +46,7 @@ class _Reply(msgspec.Struct):
 
 
 _FENCED: Final = re.compile(r"^[ \t]*```[ \t]*(?:json|JSON)?[ \t]*\n(.*?)\n[ \t]*```[ \t]*$", re.DOTALL | re.MULTILINE)
-_DECLINES: Final = re.compile(
+DECLINES: Final = re.compile(
     r"\W*(?:(?:I['’]m|I am|we['’]re) (?:very |really )?(?:sorry|unable|not able)|(?:sorry|apologies)\b|"
     r"(?:Unfortunately,? )?I (?:can['’]t|cannot|can not|won['’]t|will not|must decline|decline)\b|As an AI\b|"
     r"This (?:request|content) (?:was|has been|is) (?:blocked|declined|filtered|rejected)|"
@@ -54,16 +54,18 @@ _DECLINES: Final = re.compile(
     r"(?:content[_ -]?filter|\[?(?:blocked|refusal|redacted)\]?\W*$))",
     re.IGNORECASE,
 )
-_ERRORS: Final = re.compile(
+ERRORS: Final = re.compile(
     r"\W*(?:<!doctype|<html|<\?xml|Traceback \(most recent call last\)|"
     r"(?:Error|Exception|[\w.]+(?:Error|Exception))\b\s*[:(]|"
     r"(?:HTTP/?[\d.]* )?[45]\d\d\b|Internal Server Error|Bad Gateway|Gateway Time-?out|Service Unavailable|"
     r"upstream (?:connect|request)|(?:rate limit|quota|timeout|timed out|overloaded)\b|panic: |fatal: )",
     re.IGNORECASE,
 )
-_STACK: Final = re.compile(
+STACK: Final = re.compile(
     r"^Traceback \(most recent call last\)|^\s+at \S+.*:\d+:\d+\)?$|^\s+File \"[^\"\n]+\", line \d+", re.MULTILINE
 )
+"""How a refusal, an error of a server or a program, and a stack of calls begin."""
+
 _NUMBER: Final = re.compile(r"\[?m?(\d{1,9})\]?")
 _ERROR_KEYS: Final = frozenset({"error", "errors", "detail", "exception", "traceback"})
 _REFUSAL_KEYS: Final = frozenset({"refusal", "content_filter", "content_filter_results"})
@@ -111,9 +113,9 @@ def _object(text: str) -> dict[str, object] | None:
 
 
 def _reason(text: str) -> Reason:
-    if _DECLINES.match(text):
+    if DECLINES.match(text):
         return "refused"
-    return "error_like" if _ERRORS.match(text) or _STACK.search(text) else "not_json"
+    return "error_like" if ERRORS.match(text) or STACK.search(text) else "not_json"
 
 
 def _summary(reply: _Reply) -> Summary:
@@ -138,7 +140,7 @@ def _judged(summary: Summary, fields: dict[str, object]) -> Summary | Refused:
     known = {section for section, _ in summary.sections()}
     if not items:
         return Refused("empty" if not fields or known & fields.keys() else "not_json")
-    if all(not item.quotes and _DECLINES.match(item.text) for item in items):
+    if all(not item.quotes and DECLINES.match(item.text) for item in items):
         # A refusal that was put into the form it was asked for.
         return Refused("refused")
     return summary

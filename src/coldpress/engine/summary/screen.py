@@ -58,11 +58,16 @@ def screened(summary: Summary) -> Checked:
 def _may_stand(section: Section, item: Item) -> bool:
     if section in _EXACT and not any(map(_LEAST_QUOTE.search, item.quotes)) and not identifiers(item.text):
         return False
-    if _UNSEEN.search(item.text) or _CONTROL_TOKEN.search(item.text):
+    return is_plain(item.text)
+
+
+def is_plain(text: str) -> bool:
+    """Whether a model's words can pass for nothing but text of their own: see `screened` for what they may not hold."""
+    if _UNSEEN.search(text) or _CONTROL_TOKEN.search(text):
         return False
-    if any(c not in "\n\r\t" and unicodedata.category(c) in ("Cc", "Cs") for c in item.text):
+    if any(c not in "\n\r\t" and unicodedata.category(c) in ("Cc", "Cs") for c in text):
         return False
-    first, *others = _LINE_END.split(item.text)
+    first, *others = _LINE_END.split(text)
     if any(line.lstrip().startswith(MARK) or _SPEAKER.match(line) for line in (first, *others)):
         return False
     return not any(map(_SPEAKER_BEHIND.match, others))

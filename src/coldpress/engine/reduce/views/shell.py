@@ -39,7 +39,7 @@ def view(text: str) -> View:
     """Choose lines for about 4 KiB: warnings and summaries first, then the start and the end."""
     lines = text.removesuffix("\n").split("\n")
     chosen: set[int] = set()
-    notable = tuple(_notable(lines))
+    notable = tuple(notable_lines(lines))
     budget = int(BUDGET_BYTES * NOTABLE_SHARE)
     # Both ends of a long list of warnings: the first is often the cause, the last often the sum.
     half = len(notable) // 2
@@ -71,7 +71,8 @@ def _what_follows(lines: Sequence[str], notable: Iterable[int]) -> Iterable[int]
             yield follower
 
 
-def _notable(lines: Sequence[str]) -> Iterable[int]:
+def notable_lines(lines: Sequence[str]) -> Iterable[int]:
+    """Give the indexes of lines that warn, fail, advise or sum up."""
     tests: tuple[Callable[[str], object], ...] = (_NOTABLE.search, _ADVICE.match, _SUMMARY.match)
     for index, line in enumerate(lines):
         part = line[:SEARCHED_CHARS]

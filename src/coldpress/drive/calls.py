@@ -1,0 +1,169 @@
+"""Send tool schemas and earlier calls otherwise than the client wrote them, and turn new calls back on their way to it.
+
+The client never meets what is added here. So everything is named by its own bytes: a schema by its JSON, a call by the
+conversation it stands in, its id, its tool and the arguments that the client got.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Final
+
+import msgspec
+
+from coldpress.config.plugin_settings import PluginSettings
+from coldpress.drive.calls_on_the_way import CallWork, OnTheWay
+from coldpress.drive.exchange import Inbound
+from coldpress.drive.extensions import Extensions
+from coldpress.drive.memory import Recent
+from coldpress.drive.receipts import lineage_of
+from coldpress.engine.binding import binds
+from coldpress.engine.session import RestoredCall
+from coldpress.engine.tool_arguments import call_key, unpacked
+from coldpress.engine.tool_schemas import ReasonField, ToolShape, shaped
+from coldpress.model.conversation import Conversation, Span, ToolCall
+from coldpress.model.records import Operation
+from coldpress.plugins import CallFacts
+from coldpress.stores.base import Store
+from coldpress.wire.tool_schemas import SchemaEdit, schema_edits
+
+log = logging.getLogger(__name__)
+
+MOST_TOOL_SETS: Final = 64
+"""Sets of tools whose schemas are remembered as they are sent."""
+
+MOST_ON_THE_WAY: Final = 10_000
+"""Replies whose calls are turned back at one time."""
+
+
+Schemas = Mapping[str, tuple[object, str]]
+"""What plugins want for tools: by the tool's name a schema, and whose wish it is."""
+
+NO_SCHEMAS: Final[Schemas] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSet:
+    """The tools of a request as they are sent.
+
+    Attributes:
+        edits: of the schemas, by their place in the value of `tools`, counted from its first byte.
+        shapes: what was done to each tool, by its name: how its calls are turned back.
+    """
+
+    edits: tuple[SchemaEdit, ...] = ()
+    shapes: Mapping[str, ToolShape] = field(default_factory=dict)
+
+
+NO_CALL_WORK: Final = CallWork()
+
+
+class Calls:
+    """Works on requests of many conversations; safe to use from any thread.
+
+    Args:
+        settings: of the plugins `intent` and `schema_translator`.
+        store: where calls are kept as the model wrote them.
+        extensions: the plugins of other packages.
+    """
+
+    def __init__(self, settings: PluginSettings, store: Store, extensions: Extensions) -> None:
+        asks = settings.is_on("intent") and settings.intent.mode == "capture"
+        self._reason = ReasonField(settings.intent.field_name) if asks else None
+        self._translate = settings.is_on("schema_translator")
+        self._store = store
+        self._extensions = extensions
+        self._is_on = asks or self._translate
+        self._sets: Recent[bytes, ToolSet] = Recent(MOST_TOOL_SETS)
+        self._on_the_way: Recent[str, OnTheWay] = Recent(MOST_ON_THE_WAY)
+
+    def work(self, conversation: Conversation, operation: Operation, schemas: Schemas = NO_SCHEMAS) -> CallWork:
+        """Say what is sent otherwise in a request; reads the store.
+
+        While draining too: what was added to the tools stands at the very front of the cached prefix.
+
+        Args:
+            conversation: the request.
+            operation: only `press` and `drain` send anything otherwise.
+            schemas: what plugins want for tools, by name, each with the plugin's name.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        is_on = self._is_on or bool(schemas) or self._extensions.looks_at_calls
+        if not is_on or conversation.head.stateful or operation not in ("press", "drain"):
+            return NO_CALL_WORK
+        scope = lineage_of(conversation)
+        found = self._tool_set(conversation, schemas)
+        restored, intents = self._restored(conversation, scope)
+        return CallWork(found.edits, restored, intents, found.shapes, scope)
+
+    def on_the_way(self, inbound: Inbound, conversation: Conversation, work: CallWork) -> OnTheWay | None:
+        """Give what turns the calls of the reply back; `None` where none has to be looked at."""
+        looks = self._extensions.looks_at_calls and work.is_on
+        if not (looks or self._extensions.looks_at_ends or any(map(_is_watched, work.shapes.values()))):
+            return None
+        about = CallFacts("", "", "", conversation.head.model, inbound.provider, work.scope)
+        found = OnTheWay(work, self._store, ask=self._extensions.call if looks else None, about=about)
+        self._on_the_way.note(inbound.request_id, found)
+        return found
+
+    def ended(self, request_id: str) -> OnTheWay | None:
+        """Give the calls of a reply that is over, once; `None` where they were not looked at."""
+        return self._on_the_way.pop(request_id, None)
+
+    def _tool_set(self, conversation: Conversation, schemas: Schemas) -> ToolSet:
+        """Shape the schemas of a request's tools, once per distinct bytes."""
+        span = conversation.tools
+        if span is None or binds(conversation.head.model):
+            return ToolSet()
+        wanted = msgspec.json.encode([*schemas.items()]) if schemas else b""
+        name = b"\0".join((conversation.format.encode(), conversation.body[span.start : span.end], wanted))
+        if name not in self._sets:
+            self._sets.note(name, self._shaped(conversation, span, schemas))
+        found = self._sets.get(name) or ToolSet()
+        return replace(found, edits=tuple(edit.moved(span.start) for edit in found.edits))
+
+    def _shaped(self, conversation: Conversation, span: Span, schemas: Schemas) -> ToolSet:
+        shapes: dict[str, ToolShape] = {}
+
+        def change(name: str, schema: object) -> object | None:
+            given = schemas[name][0] if name in schemas else None
+            changed, shapes[name] = shaped(
+                name, schema if given is None else given, reason=self._reason, translate=self._translate
+            )
+            return given if changed is None else changed
+
+        edits = schema_edits(conversation.body, span, conversation.format, change)
+        return ToolSet(tuple(edit.moved(-span.start) for edit in edits), MappingProxyType(shapes))
+
+    def _restored(self, conversation: Conversation, scope: str) -> tuple[tuple[RestoredCall, ...], dict[int, str]]:
+        """Find the calls of new messages that were kept as the model wrote them."""
+        calls = [
+            (index, block)
+            for index in range(conversation.known, len(conversation.messages))
+            for block in conversation.messages[index].blocks
+            if isinstance(block, ToolCall) and block.arguments is not None
+        ]
+        keys = [call_key(scope, call.id, call.name, conversation.arguments(call)) for _, call in calls]
+        kept = self._store.kept(keys) if keys else {}
+        restored: list[RestoredCall] = []
+        intents: dict[int, str] = {}
+        for (index, call), key in zip(calls, keys, strict=True):
+            written = unpacked(kept[key].text) if key in kept else None
+            if written is None or call.arguments is None:
+                continue
+            if written.intent is not None:
+                intents[call.arguments.start] = written.intent
+            literal = msgspec.json.encode(written.arguments) if call.quoted else written.arguments.encode()
+            if literal != conversation.body[call.arguments.start : call.arguments.end]:
+                restored.append(RestoredCall(call.arguments, literal, index))
+        return tuple(restored), intents
+
+
+def _is_watched(shape: ToolShape) -> bool:
+    """Whether the calls of a tool have to be looked at as they come."""
+    return shape.changes_calls or shape.reason == "native"

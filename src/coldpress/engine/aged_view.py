@@ -1,0 +1,153 @@
+"""Make the view that would take the place of a result which a model has seen, in the mode that its rule allows now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import msgspec
+
+from coldpress.engine.exactness import is_diff, judge
+from coldpress.engine.first_sight import RERUN, SMALLEST_BYTES, RecipeStep
+from coldpress.engine.guidance import Guidance, guidance
+from coldpress.engine.policy import Rule, RuleMode
+from coldpress.engine.reduce import Reduced, deterministic, keyword, lossless, mask, pays, summarised
+from coldpress.engine.reduce.views.binary import is_binary
+from coldpress.engine.session import Seen
+from coldpress.measure.tokens import estimate
+from coldpress.model.conversation import Conversation, ToolCall, ToolResult
+from coldpress.model.edits import Standing
+from coldpress.model.identity import original_sha
+from coldpress.model.records import Line
+
+KeptView = Callable[[Seen, str], tuple[str, int] | None]
+"""Gives the summary that another model has made of a result with this text, and how many of its statements had no
+source and were taken out; `None` where there is none."""
+
+
+def no_summary(seen: Seen, text: str) -> None:
+    """Know of no summary."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A smaller view of an aged result.
+
+    Attributes:
+        standing: the replacement; its `saved_tokens` are counted against the original.
+        freed_tokens: tokens that it has fewer than what is shown now; below 0 where the exact text comes back.
+        line: for the ledger, if it is taken.
+        ungated: it is taken whatever the rewrite costs.
+        only_cold: it is taken only where the cache is cold.
+    """
+
+    standing: Standing
+    freed_tokens: int
+    line: Line
+    ungated: bool = False
+    only_cold: bool = False
+
+
+def view(
+    conversation: Conversation, seen: Seen, rule: Rule, mode: RuleMode, *, summary_of: KeptView = no_summary
+) -> View | None:
+    """Make the view of one result; `None` where it must stay or gains too little.
+
+    Args:
+        conversation: the request.
+        seen: the result.
+        rule: its rule.
+        mode: what the rule allows now.
+        summary_of: for the mode `model`.
+    """
+    result = conversation.messages[seen.message].blocks[seen.key.block]
+    if not isinstance(result, ToolResult) or result.call is None:
+        return None
+    text = conversation.text(seen.literal)
+    if judge(seen.classified, text, wire_failed=result.failed) != "ok":
+        return None
+    sha = original_sha(text)
+    rerun = (rule.rerun or RERUN) if result.call.name in conversation.head.tools else None
+    if mode in ("keyword", "model") and is_diff(text):
+        return None
+    if mode in ("keyword", "model") and "\0" in text:
+        made = _binary(text, seen, sha=sha, rerun=rerun)
+    elif mode == "keyword":
+        asked = guidance_of(conversation, seen, result.call)
+        made = keyword.reduce(
+            text, kind=seen.classified.kind, called=seen.call, guidance=asked.text, sha=sha, rerun=rerun
+        )
+    elif mode == "model":
+        made = _summarised(text, seen, summary_of(seen, text), sha=sha, rerun=rerun)
+    else:
+        made, mode = _reduced(text, seen, rule, mode, sha=sha, rerun=rerun)
+    shown = text if seen.standing is None or seen.standing.replacement is None else seen.standing.replacement
+    if made is None or not pays(shown, made.text):
+        return None
+    recipe = msgspec.json.encode([RecipeStep(mode, made.recipe)]).decode() if made.recipe else ""
+    standing = Standing(seen.key, made.text, mode, sha, recipe, estimate(text) - estimate(made.text))
+    exposed = mode == rule.exposed_mode
+    return View(
+        standing,
+        estimate(shown) - estimate(made.text),
+        _line(seen, rule, standing, shown, "exposed" if exposed else "aged"),
+        ungated=rule.ungated and mode in ("keyword", "source"),
+        only_cold=mode == "source" and not rule.ungated,
+    )
+
+
+def _binary(text: str, seen: Seen, *, sha: str, rerun: str | None) -> Reduced | None:
+    """Say of binary data that it is some; a text with a NUL in it stays."""
+    if not is_binary(text):
+        return None
+    return deterministic.reduce(text, kind=seen.classified.kind, command=None, sha=sha, rerun=rerun)
+
+
+def _summarised(
+    text: str, seen: Seen, summary: tuple[str, int] | None, *, sha: str, rerun: str | None
+) -> Reduced | None:
+    if summary is None:
+        return None
+    written, left_out = summary
+    return summarised.reduce(text, written, called=seen.call, sha=sha, rerun=rerun, left_out=left_out)
+
+
+def guidance_of(conversation: Conversation, seen: Seen, call: ToolCall) -> Guidance:
+    """Say what a result was asked for, by what stands in front of it."""
+    at = seen.message
+    while at > 0 and call not in conversation.messages[at].blocks:
+        at -= 1
+    return guidance(conversation, at, call, captured=seen.intent)
+
+
+def _line(seen: Seen, rule: Rule, standing: Standing, shown: str, reason: Literal["aged", "exposed"]) -> Line:
+    after = standing.replacement or ""
+    return Line(
+        tool=seen.tool,
+        kind=seen.classified.kind,
+        mode=standing.mode,
+        reason=reason,
+        rule=rule.match,
+        original=standing.original,
+        bytes_before=len(shown.encode()),
+        bytes_after=len(after.encode()),
+        tokens_before=estimate(shown),
+        tokens_after=estimate(after),
+    )
+
+
+def _reduced(
+    text: str, seen: Seen, rule: Rule, mode: RuleMode, *, sha: str, rerun: str | None
+) -> tuple[Reduced | None, RuleMode]:
+    """Reduce a text in a mode, or without loss where that mode gives nothing and the rule allows it."""
+    kind, made = seen.classified.kind, None
+    if mode in ("mask", "source"):
+        return mask.reduce(text, kind=kind, called=seen.call, sha=sha, rerun=rerun), mode
+    if mode == "deterministic" and len(text.encode()) >= (rule.min_bytes or SMALLEST_BYTES):
+        made = deterministic.reduce(text, kind=kind, command=seen.classified.command, sha=sha, rerun=rerun)
+    if made is not None or "lossless" not in rule.modes or seen.standing is not None:
+        return made, mode
+    if kind == "source" and not seen.classified.numbered:
+        return None, mode
+    return lossless.reduce(text, kind=kind), "lossless"

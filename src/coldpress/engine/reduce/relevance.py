@@ -1,0 +1,135 @@
+"""Score the lines of a text by the words somebody looks for: rare names count most, words that are everywhere least."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from coldpress.engine.words import NAME, Word, parts
+
+
+@dataclass(frozen=True, slots=True)
+class Relevance:
+    """What the lines of a text are worth.
+
+    Attributes:
+        scores: of every line, 0 where nothing that is looked for stands in it.
+        named: of every line whether a name or quoted string stands in it that no more than half of the lines have.
+        words: those that were found, the one that tells most first.
+        places: gives every place in a piece of text at which something that is looked for begins, with what finding it
+            is worth, in order.
+    """
+
+    scores: tuple[int, ...]
+    named: tuple[bool, ...]
+    words: tuple[Word, ...]
+    places: Callable[[str], list[tuple[int, int]]]
+
+
+def relevance(lines: Sequence[str], wanted: Sequence[Word]) -> Relevance:
+    """Score lines. A word counts once a line: its weight, times how often the lines that have it halve all lines.
+
+    A word of weight 8 in one of 1,000 lines is worth 72. One in more than half of the lines is worth nothing, unless
+    all that are found are such: then each line is worth what they weigh. Takes time linear in the text.
+    """
+    found = _found(lines, wanted)
+    counts = Counter(place for places in found for place in places)
+    values = _values(wanted, counts, len(lines))
+    scores = tuple(sum(map(values.__getitem__, places)) if places else 0 for places in found)
+    telling = {at for at, word in enumerate(wanted) if word.rank == "exact" and 2 * counts[at] <= len(lines)}
+    named = tuple(not telling.isdisjoint(places) for places in found)
+    best = sorted(counts, key=lambda at: (-values[at], at))
+    return Relevance(scores, named, tuple(wanted[at] for at in best), _places_of(wanted, values))
+
+
+def _values(wanted: Sequence[Word], counts: Mapping[int, int], lines: int) -> tuple[int, ...]:
+    """What finding each word is worth. One that stands in most lines tells none of them from the others."""
+    values = tuple(
+        word.weight * ((lines // counts[at]).bit_length() - 1) if counts[at] else 0 for at, word in enumerate(wanted)
+    )
+    return values if any(values) else tuple(word.weight if counts[at] else 0 for at, word in enumerate(wanted))
+
+
+class _Lookup(dict[str, tuple[int, ...]]):
+    """Which of the wanted words a run of letters and digits is, or has among its pieces; each run is split once."""
+
+    def __init__(self, wanted: Sequence[Word]) -> None:
+        super().__init__()
+        self._whole = {word.text: at for at, word in enumerate(wanted) if word.rank == "exact" and not word.is_phrase}
+        self._pieces = {word.text: at for at, word in enumerate(wanted) if word.rank != "exact"}
+
+    def __missing__(self, token: str) -> tuple[int, ...]:
+        whole = self._whole.get(token.lower())
+        pieces = {self._pieces.get(piece) for piece in parts(token)}
+        found = tuple(sorted({at for at in (whole, *pieces) if at is not None}))
+        self[token] = found
+        return found
+
+
+def _found(lines: Sequence[str], wanted: Sequence[Word]) -> list[tuple[int, ...]]:
+    """List for every line the indexes of the words that stand in it."""
+    lookup = _Lookup(wanted)
+    found = []
+    for line in lines:
+        hits = {at for ats in map(lookup.__getitem__, NAME.findall(line)) if ats for at in ats}
+        found.append(tuple(hits))
+    for at, line_number in _phrase_lines(lines, wanted):
+        found[line_number] = (*found[line_number], at)
+    return found
+
+
+def _phrase_lines(lines: Sequence[str], wanted: Sequence[Word]) -> Iterator[tuple[int, int]]:
+    """Pair each quoted string or compound name with every line it stands in."""
+    phrases = [(at, word.text) for at, word in enumerate(wanted) if word.is_phrase]
+    if not phrases:
+        return
+    text = "\n".join(lines)
+    starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
+    for at, phrase in phrases:
+        place = _find(text, phrase, 0)
+        while place >= 0:
+            line = bisect_right(starts, place) - 1
+            yield at, line
+            place = _find(text, phrase, starts[line + 1])
+
+
+def _find(text: str, phrase: str, start: int) -> int:
+    """Find a phrase that does not go on as a longer name; -1 where there is none."""
+    place = text.find(phrase, start)
+    while place >= 0:
+        end = place + len(phrase)
+        goes_on = _joins(text[end - 1], text[end : end + 1]) or (place > 0 and _joins(text[place - 1], phrase[0]))
+        if not goes_on:
+            return place
+        place = text.find(phrase, end)
+    return -1
+
+
+def _joins(before: str, after: str) -> bool:
+    return _in_name(before) and _in_name(after)
+
+
+def _in_name(char: str) -> bool:
+    return char.isalnum() or char == "_"
+
+
+def _places_of(wanted: Sequence[Word], values: Sequence[int]) -> Callable[[str], list[tuple[int, int]]]:
+    lookup = _Lookup(wanted)
+    phrases = [(values[at], word.text) for at, word in enumerate(wanted) if word.is_phrase and values[at]]
+
+    def places(text: str) -> list[tuple[int, int]]:
+        worth = Counter[int]()
+        for match in NAME.finditer(text):
+            if ats := lookup[match[0]]:
+                worth[match.start()] += sum(values[at] for at in ats)
+        for value, phrase in phrases:
+            place = _find(text, phrase, 0)
+            while place >= 0:
+                worth[place] += value
+                place = _find(text, phrase, place + len(phrase))
+        return sorted(worth.items())
+
+    return places
