@@ -4,8 +4,8 @@
     python clients/intent.py --only pi,omp     some of them
     python clients/intent.py --json            one JSON object
 
-Needs what `clients/run.py` needs, whose clients and folders it shares. Exit code 0: every client did its work and
-never met the field, and the upstream was shown what the model wrote; 1: one did not, or could not be installed; 2: wrong
+Needs what `clients/run.py` needs, whose clients and folders it shares. Exit code 0: every client did its work and never
+met the field, and the upstream was shown what the model wrote; 1: one did not, or could not be installed; 2: wrong
 options.
 """
 

@@ -27,6 +27,8 @@ _WRONG = re.compile(
 )
 """How clients say that a call does not fit their schema."""
 _CACHE_MARK = re.compile(rb',\s*"cache_control":\s*\{[^}]*\}')
+_ALONE = re.compile(rb'\[\{"type":\s*"text",\s*"text":\s*("(?:[^"\\]|\\.)*")(?:' + _CACHE_MARK.pattern + rb")?\}\]")
+"""A single text as a block; some clients send it so where it bears a mark, and as a string once it does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +41,9 @@ class Result:
 
 def problems(client: Client, run: Run, off: Run) -> list[str]:
     """List everything that is not as it has to be in a run that captures reasons, none where all is well."""
-    found = [*_ran(client, off), *_ran(client, run)]
-    if found:
-        return found
+    failed = [f"{mode}: {told}" for mode, one in (("off", off), ("on", run)) for told in _ran(client, one)]
+    if failed:
+        return failed
     return [
         *_never_met(client, run),
         *_schemas(client.wire, run),
@@ -53,7 +55,7 @@ def problems(client: Client, run: Run, off: Run) -> list[str]:
 
 def infer_problems(client: Client, run: Run, without: Sequence[bytes]) -> Iterator[str]:
     """Inferring reasons changes no byte: what reached the upstream is what reaches it without plugins."""
-    yield from _ran(client, run)
+    yield from (f"infer: {told}" for told in _ran(client, run))
     sent = [one.request.body for one in run.sent]
     if sent != list(without):
         yield f"infer: {identical(run, without)} of {len(sent)} bodies are as without plugins"
@@ -104,6 +106,9 @@ def _ran(client: Client, run: Run) -> Iterator[str]:
     if run.ended is not None:
         yield run.ended
         return
+    if not run.sent or len(run.sent) != len(run.heard):
+        yield f"{len(run.heard)} requests with tools left the client, {len(run.sent)} reached the upstream"
+        return
     if not answered(client, run.folder, ANSWER):
         yield "the answer did not come out"
     for number, one in enumerate(run.sent):
@@ -111,7 +116,8 @@ def _ran(client: Client, run: Run) -> Iterator[str]:
             yield f"request {number} was refused: {one.refusal}"
         if (one.request.json.get("stream") is True) is not client.streams:
             yield f"request {number} is {'not ' if client.streams else ''}streamed"
-    left = (run.folder / "workspace" / TRACE).read_text(encoding="utf-8").split("\n")
+    trace = run.folder / "workspace" / TRACE
+    left = trace.read_text(encoding="utf-8").split("\n") if trace.is_file() else []
     if Counter(left) != Counter([*(f"ran ü {word}" for word in words()), ""]):
         yield f"the commands left {left}"
     for call, result in _results(client.wire, run):
@@ -264,7 +270,8 @@ def _tools(body: bytes, wire: Wire) -> bytes:
 def _messages(body: bytes, wire: Wire) -> bytes:
     """The messages of a request, to the byte, marks aside."""
     messages = _conversation(body, wire).messages
-    return _CACHE_MARK.sub(b"", body[messages[0].span.start : messages[-1].span.end])
+    raw = _ALONE.sub(rb"\1", body[messages[0].span.start : messages[-1].span.end])
+    return _CACHE_MARK.sub(b"", raw)
 
 
 @lru_cache(maxsize=128)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from catalogue import Client
 from workspace import make_workspace
 
-from coldpress.testing import Asked, Call, Delivery, Part, Read, Say, Script, Shell, Turn
+from coldpress.testing import Asked, Call, Delivery, Part, Read, Say, Script, Shell, Think, Turn
 from coldpress.testing.offered import Offered, offered_tools, resolve
 
 __all__ = ["ANSWER", "FIELD", "MARK", "NO_TEXT", "TASK", "Model", "Written", "make_workspace"]
@@ -132,7 +132,8 @@ class Model:
         return None
 
     def _step(self, asked: Asked) -> Turn:
-        parts: list[Part] = [Say(f"Step {asked.calls_made + 1} of {len(STEPS)}.")]
+        said = f"Step {asked.calls_made + 1} of {len(STEPS)}."
+        parts: list[Part] = [Think(f"{said} It comes next."), Say(said)]
         written = []
         for action, where in STEPS[asked.calls_made]:
             call, shows, mapped = self._call(action, asked)

@@ -540,7 +540,8 @@ class TestTemplate:
 
     def test_it_still_loads_with_every_key_switched_on(self, tmp_path: Path) -> None:
         switched_on = re.sub(r"^# (?=[a-z_]+ = |\[)", "", template(), flags=re.MULTILINE)
-        settings = read(tmp_path, switched_on, EXAMPLE_API_KEY="sk-1")
+        second = '\n[providers.openrouter]\napi_key_env = "EXAMPLE_API_KEY"\noperation = "observe"\n'
+        settings = read(tmp_path, switched_on + second, EXAMPLE_API_KEY="sk-1")
         assert settings.limits.concurrency == 10
         assert settings.provider("example") is not None
         assert settings.policy.rules[0].match == "web_*"

@@ -57,6 +57,7 @@ def conversation(
     said: str = "Where is it?",
     tools: Sequence[str] = TOOLS,
     more: int = 2,
+    then: str = "Go on.",
     **arguments: object,
 ) -> list[bytes]:
     """Requests that grow by a reply each; the second holds the result of a call first."""
@@ -64,14 +65,14 @@ def conversation(
     listed: list[Json]
     if name == "anthropic":
         listed = [user("Make it pass."), assistant(said, use("t1", tool, **given)), user(result("t1", text))]
-        listed += [one for number in range(more) for one in (assistant(f"Step {number}."), user("Go on."))]
+        listed += [one for number in range(more) for one in (assistant(f"Step {number}."), user(then))]
         top: Json = {"system": [{"type": "text", "text": SYSTEM}]}
     else:
         called = {**chat_calls(("t1", tool, given)), "content": said}
         listed = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": "Make it pass."}, called]
         listed += [chat_result("t1", text)]
         for number in range(more):
-            listed += [{"role": "assistant", "content": f"Step {number}."}, {"role": "user", "content": "Go on."}]
+            listed += [{"role": "assistant", "content": f"Step {number}."}, {"role": "user", "content": then}]
         top = {}
     write: Any = messages if name == "anthropic" else chat
     first = len(listed) - 2 * more

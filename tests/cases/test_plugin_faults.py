@@ -6,17 +6,17 @@ import importlib.metadata
 import json
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 from bodies import changed_literals
 from cases.agents import PATIENCE_SECONDS
+from cases.replies import calls_of, ended
 from cases.talk import Json, assistant, chat, chat_calls, chat_result, log, messages, result, use, user
 from cases.through import gateway, send
 from plugins.world import Asks
@@ -36,7 +36,6 @@ from coldpress.wire.registry import FormatName
 FORMATS: tuple[FormatName, ...] = ("anthropic", "openai_chat")
 NAME = "from-elsewhere"
 FAILURE = "Traceback (most recent call last):\n" + '  File "a.py", line 1, in <module>\n' * 60 + "ValueError: no"
-T = TypeVar("T")
 
 
 @pytest.fixture
@@ -337,30 +336,6 @@ SCRIPT = Script(closing=Turn((Say(SAID), Call("Bash", {"command": "make 0"}, "Se
 PATHS: dict[FormatName, str] = {"anthropic": "/v1/messages", "openai_chat": "/v1/chat/completions"}
 
 
-def calls_of(reply: bytes, name: FormatName, stream: bool) -> list[str]:
-    """The arguments of a reply's calls, put together as a client does."""
-    if not stream:
-        found = json.loads(reply)
-        if name == "anthropic":
-            return [json.dumps(block["input"]) for block in found["content"] if block["type"] == "tool_use"]
-        return [call["function"]["arguments"] for call in found["choices"][0]["message"]["tool_calls"]]
-    parts: dict[int, str] = {}
-    for event in events(reply):
-        if name == "anthropic" and event.get("delta", {}).get("type") == "input_json_delta":
-            parts[event["index"]] = parts.get(event["index"], "") + event["delta"]["partial_json"]
-        for choice in event.get("choices", ()):
-            for call in choice["delta"].get("tool_calls", ()):
-                parts[call["index"]] = parts.get(call["index"], "") + call["function"].get("arguments", "")
-    return [parts[index] for index in sorted(parts)]
-
-
-def events(reply: bytes) -> Iterator[Json]:
-    """The data of a stream's events."""
-    for line in reply.splitlines():
-        if line.startswith(b"data: {"):
-            yield json.loads(line.removeprefix(b"data: "))
-
-
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("case", ["it raises", "it calls sys.exit", "it hangs"])
@@ -394,17 +369,6 @@ def plugin_row(stats: bytes) -> Json | None:
     """The row of the plugin once the reply is in the sums."""
     decisions: Json = json.loads(stats)["decisions"]
     return decisions["plugins"][NAME] if sum(decisions["ended"].values()) else None
-
-
-def ended(look: Callable[[], T | None]) -> T:
-    """Wait until something is there: rows are written behind the reply."""
-    until = time.monotonic() + PATIENCE_SECONDS
-    while time.monotonic() < until:
-        found = look()
-        if found is not None:
-            return found
-        time.sleep(0.002)
-    raise AssertionError("it never came")
 
 
 def test_what_a_plugin_did_to_a_call_is_on_disk(tmp_path: Path, install: Callable[..., Settings]) -> None:

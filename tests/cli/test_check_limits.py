@@ -66,7 +66,8 @@ def test_a_model_that_cannot_fail_over_is_named(tmp_path: Path) -> None:
     named = SECOND.replace("failover =", 'failover_model = "vendor/of-nobody"\nfailover =')
     (told,) = warnings(tmp_path, named, "--model", "claude-sonnet-4-5")
     assert "vendor/of-nobody at openrouter" in told and "claude-sonnet-4-5" in told and "never fail over" in told
-    priced = '[providers.openrouter.pricing."vendor/of-nobody"]\ninput_usd_per_mtok = 1.0\noutput_usd_per_mtok = 2.0\n'
+    rates = "input_usd_per_mtok = 1.0\noutput_usd_per_mtok = 2.0\ncache_read_usd_per_mtok = 0.1\n"
+    priced = f'[providers.openrouter.pricing."vendor/of-nobody"]\n{rates}'
     assert warnings(tmp_path, named + priced, "--model", "claude-sonnet-4-5") == []
 
 

@@ -68,7 +68,9 @@ class Told:
         self.at = AT
         self.number = 0
 
-    def ask(self, failover: Failover | None, usage: Usage, *, after: float = 10.0) -> tuple[Receipt, Outcome]:
+    def ask(
+        self, failover: Failover | None, usage: Usage, *, after: float = 10.0, lines: int = 5
+    ) -> tuple[Receipt, Outcome]:
         """Send the conversation as it stands, let it end, and let it grow."""
         self.at += after
         self.number += 1
@@ -76,7 +78,7 @@ class Told:
         prepared = asyncio.run(self.driver.prepare(inbound))
         self.driver.finish(Outcome(str(self.number), 200, "complete", 1.0, usage, failover=failover))
         name = f"t{self.number}"
-        self.turns += [assistant(use(name)), user(result(name, log(name, 5)))]
+        self.turns += [assistant(use(name)), user(result(name, log(name, lines)))]
         self.store.flush()
         entry = self.store.receipt(str(self.number))
         assert entry is not None and entry.outcome is not None
@@ -117,12 +119,17 @@ def test_nothing_is_learned_of_the_first_ones_cache() -> None:
     assert last.belief.idle_seconds == pytest.approx(760, abs=1)
 
 
-def test_no_watcher_takes_the_second_ones_cache_for_a_fault() -> None:
+@pytest.mark.parametrize("failover", [None, SERVED], ids=["its own", "served elsewhere"])
+def test_no_watcher_takes_the_second_ones_cache_for_a_fault(failover: Failover | None) -> None:
+    """After a cut that went out cold, a reply that reads nothing tells of a fault; another provider's tells nothing."""
     told = Told(with_second())
-    for _ in range(3):
-        told.ask(None, USAGE)
-    _, other = told.ask(SERVED, replace(USAGE, read=0))
-    assert other.findings == ()
+    for _ in range(12):
+        told.ask(None, USAGE, lines=60)
+    cut, _ = told.ask(None, USAGE, after=1000, lines=60)
+    assert cut.cut is not None and cut.cut.reason == "cold"
+    told.ask(None, USAGE, lines=60)
+    _, last = told.ask(failover, replace(USAGE, read=0))
+    assert [found.kind for found in last.findings] == ([] if failover else ["cached_tokens_dropped"])
 
 
 def test_a_request_that_failed_twice_is_the_first_ones_as_ever() -> None:

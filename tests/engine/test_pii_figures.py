@@ -1,4 +1,4 @@
-"""How much of a small labelled set is found, and how much of what is found is right: docs/howto/pii.md has the figures."""
+"""How much of a small labelled set is found, and how much of that is right; docs/howto/pii.md has the figures."""
 
 from __future__ import annotations
 

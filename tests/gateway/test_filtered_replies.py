@@ -55,6 +55,7 @@ class TakingOut:
     Attributes:
         driver: who is told after it.
         blocks: whether the filters run in a thread.
+        is_pending: whether a call has to be waited for before the client gets its end; `waited` how often it was.
         told_before: whether the driver knew of the end when the reply was said to be over, once for each time.
     """
 
@@ -62,6 +63,12 @@ class TakingOut:
     make: Callable[[], CallFilter] = Holding
     blocks: bool = False
     told_before: list[bool] = field(default_factory=list)
+    is_pending: bool = False
+    waited: int = 0
+
+    async def settled(self) -> None:
+        self.is_pending = False
+        self.waited += 1
 
     def filter_of(self, name: str, call_id: str) -> CallFilter | None:
         return None if name == "plain" else self.make()
@@ -444,3 +451,13 @@ def test_a_client_that_stops_reading_stops_the_provider(packed: bool) -> None:
         return held
 
     assert run(scenario()) < 24
+
+
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize("path", PATHS)
+def test_what_has_to_be_durable_is_waited_for_before_the_client_gets_it(path: str, stream: bool) -> None:
+    driver, calls = taking_out()
+    calls.is_pending = True
+    (reply,) = asked(driver, path, stream=stream, deliveries=(Delivery(),))
+    assert reply.status == 200
+    assert calls.waited == 1

@@ -130,6 +130,19 @@ def test_who_leaves_is_passed_over_and_costs_nobody_a_place(leaver: str) -> None
     run(scenario())
 
 
+def test_where_all_have_left_nothing_is_waited_for() -> None:
+    async def scenario() -> None:
+        them, clock = crowd(Allowance(concurrency=1))
+        for name in "abc":
+            await them.ask(name)
+        await them.leave("b")
+        await them.leave("c")
+        assert them.admission.waiting == 0
+        assert all(alarm.is_off for alarm in clock.alarms)
+
+    run(scenario())
+
+
 def test_who_leaves_in_the_very_moment_of_its_turn_gives_the_place_on() -> None:
     async def scenario() -> None:
         them, _ = crowd(Allowance(concurrency=1))

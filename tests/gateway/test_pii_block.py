@@ -1,4 +1,4 @@
-"""What a client gets where `pii` holds its request back, what the provider gets, and what neither log nor page tells."""
+"""What a client gets where `pii` holds its request back, what the provider gets, and what no log or page tells."""
 
 from __future__ import annotations
 

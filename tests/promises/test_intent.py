@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -82,6 +84,7 @@ def replied(press: Press, prepared: Prepared, call: str, tool: str, written: str
         through = prepared.calls.filter_of(tool, call)
         if through is not None:
             got = "".join([through.feed(part) for part in pieces(written)] + [through.end()])
+            asyncio.run(prepared.calls.settled())  # as the gateway waits before it sends the end of a call
         prepared.calls.taken()
     press.driver.finish(Outcome(prepared.receipt.request_id, 200, "complete", 0.0))
     return got
@@ -160,16 +163,12 @@ def test_history_is_sent_as_before_whoever_sends_it(name: FormatName, where: str
 
 def test_a_client_that_writes_arguments_otherwise_finds_its_calls() -> None:
     with pressing(asking()) as press:
-        agent = Agent("openai_chat")
+        agent = Agent("openai_chat", indent=True)
         play(press, agent)
-        compact = press(agent.body, "openai_chat").body
-        for message in agent.said:
-            for call in message.get("tool_calls", ()):
-                given = json.loads(call["function"]["arguments"])
-                call["function"]["arguments"] = json.dumps(given, indent=2, sort_keys=True)
         with pressing(asking(), press.store) as other:
-            indented = other(agent.body, "openai_chat").body
-    assert calls_in(indented, "openai_chat") == calls_in(compact, "openai_chat")
+            sent = [one(agent.body, "openai_chat").body for one in (press, other)]
+    assert sent[0] == sent[1]
+    assert [call["intent"] for call in calls_in(sent[0], "openai_chat")] == INTENTS
 
 
 def test_calls_of_one_conversation_are_not_put_into_another() -> None:
@@ -264,6 +263,99 @@ def test_a_tool_with_a_field_of_its_own_keeps_it_and_is_read() -> None:
         entry = press.store.receipt(prepared.receipt.request_id)
     assert entry is not None and entry.outcome is not None
     assert [capture.why for capture in entry.outcome.captures] == ["native"]
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_another_gateway_on_the_same_file_finds_a_call_as_soon_as_the_client_has_it(
+    name: FormatName, tmp_path: Path
+) -> None:
+    first, second = SqliteStore(tmp_path / "s.sqlite3"), SqliteStore(tmp_path / "s.sqlite3")
+    with pressing(asking(), first) as one, pressing(asking(), second) as other:
+        agent = Agent(name)
+        for turn in range(6):
+            play((one, other)[turn % 2], agent, range(turn, turn + 1))
+        sent = [press(agent.body, name).body for press in (one, other)]
+    first.close()
+    second.close()
+    assert sent[0] == sent[1]
+    assert [call["intent"] for call in calls_in(sent[0], name)] == [*INTENTS, *INTENTS[:2]]
+
+
+def test_a_call_that_went_out_as_the_client_wrote_it_does_so_for_ever() -> None:
+    """A client may go on before a gateway has read the reply to its end; what is kept afterwards comes too late."""
+    agent = Agent("openai_chat")
+    with pressing(asking()) as press:
+        prepared = press(agent.body, "openai_chat")
+        agent.called("call_0", "Grep", '{"pattern":"x"}', "y")
+        before = press(agent.body, "openai_chat").body
+        replied(press, prepared, "call_0", "Grep", '{"intent":"late","pattern":"x"}')
+        with pressing(asking(), press.store) as restarted:
+            assert restarted(agent.body, "openai_chat").body == before
+
+
+def test_calls_with_one_id_at_several_places_keep_their_own_reasons() -> None:
+    """Some servers count calls anew on every turn, and legacy functions have no ids at all."""
+    agent = Agent("openai_chat")
+    written = ['{"pattern":"x"}', '{"intent":"one","pattern":"x"}', '{"pattern":"x"}', '{"intent":"two","pattern":"x"}']
+    with pressing(asking()) as press:
+        for one in written:
+            got = replied(press, press(agent.body, "openai_chat"), "call_0", "Grep", one)
+            agent.called("call_0", "Grep", got, "y")
+        here = press(agent.body, "openai_chat").body
+        with pressing(asking(), press.store) as restarted:
+            there = restarted(agent.body, "openai_chat").body
+    assert there == here
+    assert calls_in(here, "openai_chat") == [json.loads(one) for one in written]
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_another_system_prompt_takes_no_reason_away(name: FormatName) -> None:
+    agent = Agent(name)
+    with pressing(asking()) as press:
+        play(press, agent)
+        body = json.loads(agent.body)
+        if name == "anthropic":
+            body["system"] = [{"type": "text", "text": "You are an agent, and a server has connected."}]
+        else:
+            body["messages"] = [said("system", "A server has connected."), *body["messages"]]
+        changed = json.dumps(body).encode()
+        here = press(changed, name).body
+        with pressing(asking(), press.store) as restarted:
+            assert restarted(changed, name).body == here
+    assert [call["intent"] for call in calls_in(here, name)] == INTENTS
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_model_that_gets_no_field_sees_none_in_its_history(name: FormatName) -> None:
+    agent = Agent(name)
+    with pressing(asking()) as press:
+        play(press, agent)
+        agent.model = "claude-opus-5-5"
+        prepared = press(agent.body, name)
+    assert prepared.body == agent.body
+    assert prepared.calls is None
+
+
+def test_half_a_character_in_a_call_costs_that_call_alone() -> None:
+    agent = Agent("openai_chat")
+    with pressing(asking()) as press:
+        play(press, agent, range(2))
+        prepared = press(agent.body, "openai_chat")
+        half = "\ud83d"
+        replied(press, prepared, "call_x", "Grep", '{"intent":"see","pattern":"' + half + '"}')
+        function = {"name": "Grep", "arguments": '{"pattern":"' + half + '"}'}
+        called = [{"id": "call_x", "type": "function", "function": function}]
+        agent.said.append({"role": "assistant", "content": None, "tool_calls": called})
+        agent.said.append(chat_result("call_x", "nothing"))
+        last = press(ascii_body(agent).encode(), "openai_chat")
+    assert not failed_quietly(last)
+    assert [call.get("intent") for call in calls_in(last.body, "openai_chat")][:2] == INTENTS[:2]
+
+
+def ascii_body(agent: Agent) -> str:
+    """The request with every character that is no ASCII escaped, as clients do that hold half a character."""
+    tools = [{"type": "function", "function": {"name": n, "parameters": {"type": "object"}}} for n in agent.tools]
+    return json.dumps({"model": "gpt-5-mini", "messages": agent.said, "tools": tools})
 
 
 class Unreadable(MemoryStore):

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from bodies import changed_literals, messages_bytes, skeleton, texts
 from cases import talk
-from compacting import FORMATS, Call, Step, compacted, growing, request, run, valid, windowed, written
+from compacting import FORMATS, Call, Step, applied, compacted, growing, request, run, valid, windowed, written
 from support import failed_quietly, pressing, settings
 
 from coldpress.config import Settings
@@ -214,9 +214,9 @@ def everything_kept(path: Path) -> bytes:
 def test_the_search_of_what_is_kept_finds_what_is_there(tmp_path: Path) -> None:
     path = tmp_path / "s.sqlite3"
     store = SqliteStore(path, bounds=DEFAULT_BOUNDS, raw_log=True)
-    head_and_tail = Policy((Rule("bash", ("deterministic",), first_pass=True),))
-    with pressing(settings(policy=head_and_tail), store) as press:
-        press(one("anthropic", leaky(1, 400)))
+    held = settings()
+    with pressing(replace(held, store=replace(held.store, raw_log=True)), store) as press:
+        press(one("anthropic", leaky(1)))
         store.flush()
         assert CANARY.encode() in everything_kept(path)
     store.close()
@@ -231,7 +231,10 @@ def test_no_view_and_no_file_holds_it(
     path = tmp_path / "s.sqlite3"
     store = SqliteStore(path, bounds=DEFAULT_BOUNDS, raw_log=True)
     held = guarded(policy=policy)
-    with caplog.at_level(logging.DEBUG), pressing(replace(held, store=replace(held.store, raw_log=True)), store) as press:
+    with (
+        caplog.at_level(logging.DEBUG),
+        pressing(replace(held, store=replace(held.store, raw_log=True)), store) as press,
+    ):
         bodies = growing(name, steps, since=1)
         found = press.all(bodies, name)
         before = b""
@@ -258,7 +261,7 @@ def test_no_compaction_brings_it_back(name: FormatName, stages: Sequence[str], t
     store = SqliteStore(path, bounds=DEFAULT_BOUNDS)
     with pressing(held, store) as press:
         found = press.all(growing(name, steps), name)
-        assert stages != ("summary",) or compacted(found)
+        assert any(map(applied, found)) and (stages != ("summary",) or compacted(found))
         for prepared in found:
             assert clean(prepared.body) and not failed_quietly(prepared)
             valid(prepared.body, name)
@@ -311,7 +314,7 @@ def test_a_library_that_is_missing_is_a_failure(name: FormatName, monkeypatch: p
     body = one(name, SHORT)
     with pressing(guarded(action="block", on_failure="open")) as press, pytest.raises(Withheld, match="email 1"):
         press(body, name)
-    with pressing(guarded(on_failure="closed")) as press, pytest.raises(Withheld, match="coldpress.pii") as caught:
+    with pressing(guarded(on_failure="closed")) as press, pytest.raises(Withheld, match=r"coldpress\[pii") as caught:
         press(body, name)
     assert not caught.value.sensitive
 
@@ -353,7 +356,9 @@ def test_what_is_no_valid_unicode_is_looked_through_as_well() -> None:
 
 
 @both
-def test_everything_of_ours_that_fails_sends_on_what_was_left(name: FormatName, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_everything_of_ours_that_fails_sends_on_what_was_left(
+    name: FormatName, monkeypatch: pytest.MonkeyPatch
+) -> None:
     body = one(name, SHORT)
 
     async def fails(self: Driver, inbound: Inbound) -> None:

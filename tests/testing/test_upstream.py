@@ -161,6 +161,21 @@ def test_a_stream_says_the_same_however_it_is_cut(path: str, delivery: Delivery)
     assert path == MESSAGES or reply.body.rstrip().endswith(b"data: [DONE]")
 
 
+@pytest.mark.parametrize("path", [MESSAGES, CHAT])
+def test_events_hold_as_much_as_the_script_says(path: str) -> None:
+    turn = Turn((Say("One moment."), Call("bash", {"command": "echo é"})))
+    body = messages(user("go")) if path == MESSAGES else chat(user("go"))
+    with StrictUpstream(Script(closing=turn, delivery=Delivery(delta_characters=3))) as upstream:
+        events = post(upstream.url, path, {**body, "stream": True}).events
+    pieces = [event["delta"].get("partial_json") for event in events if event.get("type") == "content_block_delta"]
+    deltas = [choice["delta"] for event in events for choice in event.get("choices", [])]
+    pieces += [call["function"]["arguments"] for delta in deltas for call in delta.get("tool_calls", [])]
+    written = [piece for piece in pieces if piece]
+    assert "".join(written) == '{"command": "echo é"}'
+    assert {len(piece) for piece in written} == {3}
+    assert spoken(events) == "One moment."
+
+
 @pytest.mark.parametrize("stream", [False, True], ids=["document", "stream"])
 def test_gzip_answers(stream: bool) -> None:
     with StrictUpstream(Script(closing=HELLO.closing, delivery=Delivery(gzip=True))) as upstream:

@@ -262,7 +262,7 @@ class Aging:
 
     def _is_heavy(self, asked: Question, known: Known, due: Sequence[Due], terms: Terms | Cut) -> bool:
         """Whether there is much to read, count or weigh, or something to load first."""
-        if isinstance(terms, Cut):
+        if isinstance(terms, Cut) and not self._has_ungated:
             return False
         conversation, unviewed = asked.conversation, (*known.unviewed, *due)
         if len(known.gains) + len(unviewed) > MOST_WEIGHED:

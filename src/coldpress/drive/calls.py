@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
@@ -19,12 +19,13 @@ from coldpress.drive.calls_on_the_way import CallWork, OnTheWay
 from coldpress.drive.exchange import Inbound
 from coldpress.drive.extensions import Extensions
 from coldpress.drive.memory import Recent
-from coldpress.drive.receipts import lineage_of
-from coldpress.engine.binding import binds
+from coldpress.drive.receipts import lineage_of, root_of
+from coldpress.engine.binding import binds, signs_calls
 from coldpress.engine.session import RestoredCall
 from coldpress.engine.tool_arguments import call_key, unpacked
 from coldpress.engine.tool_schemas import ReasonField, ToolShape, shaped
 from coldpress.model.conversation import Conversation, Span, ToolCall
+from coldpress.model.kept import Kept
 from coldpress.model.records import Operation
 from coldpress.plugins import CallFacts
 from coldpress.stores.base import Store
@@ -34,6 +35,9 @@ log = logging.getLogger(__name__)
 
 MOST_TOOL_SETS: Final = 64
 """Sets of tools whose schemas are remembered as they are sent."""
+
+AS_GIVEN: Final = "as given"
+"""Kept in the place of a call that was sent as the client wrote it."""
 
 MOST_ON_THE_WAY: Final = 10_000
 """Replies whose calls are turned back at one time."""
@@ -50,12 +54,18 @@ class ToolSet:
     """The tools of a request as they are sent.
 
     Attributes:
-        edits: of the schemas, by their place in the value of `tools`, counted from its first byte.
+        edits: of the schemas, in a body whose list of tools begins at `start`.
         shapes: what was done to each tool, by its name: how its calls are turned back.
+        start: in bytes.
     """
 
     edits: tuple[SchemaEdit, ...] = ()
     shapes: Mapping[str, ToolShape] = field(default_factory=dict)
+    start: int = 0
+
+    def at(self, start: int) -> ToolSet:
+        """The same in a body where the list begins elsewhere."""
+        return ToolSet(tuple(edit.moved(start - self.start) for edit in self.edits), self.shapes, start)
 
 
 NO_CALL_WORK: Final = CallWork()
@@ -96,17 +106,18 @@ class Calls:
         is_on = self._is_on or bool(schemas) or self._extensions.looks_at_calls
         if not is_on or conversation.head.stateful or operation not in ("press", "drain"):
             return NO_CALL_WORK
-        scope = lineage_of(conversation)
+        if binds(conversation.head.model):
+            return NO_CALL_WORK  # what stands in the history of such a model stays as it is, and so does its head
         found = self._tool_set(conversation, schemas)
-        restored, intents = self._restored(conversation, scope)
-        return CallWork(found.edits, restored, intents, found.shapes, scope)
+        restored, intents = self._restored(conversation)
+        return CallWork(found.edits, restored, intents, found.shapes, scope_of(conversation))
 
     def on_the_way(self, inbound: Inbound, conversation: Conversation, work: CallWork) -> OnTheWay | None:
         """Give what turns the calls of the reply back; `None` where none has to be looked at."""
         looks = self._extensions.looks_at_calls and work.is_on
         if not (looks or self._extensions.looks_at_ends or any(map(_is_watched, work.shapes.values()))):
             return None
-        about = CallFacts("", "", "", conversation.head.model, inbound.provider, work.scope)
+        about = CallFacts("", "", "", conversation.head.model, inbound.provider, lineage_of(conversation))
         found = OnTheWay(work, self._store, ask=self._extensions.call if looks else None, about=about)
         self._on_the_way.note(inbound.request_id, found)
         return found
@@ -118,38 +129,49 @@ class Calls:
     def _tool_set(self, conversation: Conversation, schemas: Schemas) -> ToolSet:
         """Shape the schemas of a request's tools, once per distinct bytes."""
         span = conversation.tools
-        if span is None or binds(conversation.head.model):
+        if span is None:
             return ToolSet()
         wanted = msgspec.json.encode([*schemas.items()]) if schemas else b""
-        name = b"\0".join((conversation.format.encode(), conversation.body[span.start : span.end], wanted))
-        if name not in self._sets:
-            self._sets.note(name, self._shaped(conversation, span, schemas))
-        found = self._sets.get(name) or ToolSet()
-        return replace(found, edits=tuple(edit.moved(span.start) for edit in found.edits))
+        signs = b"signs" if signs_calls(conversation.head.model) else b""
+        name = b"\0".join((conversation.format.encode(), signs, conversation.body[span.start : span.end], wanted))
+        found = self._sets.get(name)
+        if found is None or found.start != span.start:
+            # The list stands at the same place on every request of most clients, so that nothing is to be moved.
+            found = self._shaped(conversation, span, schemas) if found is None else found.at(span.start)
+            self._sets.note(name, found)
+        return found
 
     def _shaped(self, conversation: Conversation, span: Span, schemas: Schemas) -> ToolSet:
         shapes: dict[str, ToolShape] = {}
+        # A call that is not found again would go out with a signature that belongs to other arguments.
+        reason = None if signs_calls(conversation.head.model) else self._reason
 
         def change(name: str, schema: object) -> object | None:
             given = schemas[name][0] if name in schemas else None
             changed, shapes[name] = shaped(
-                name, schema if given is None else given, reason=self._reason, translate=self._translate
+                name, schema if given is None else given, reason=reason, translate=self._translate
             )
             return given if changed is None else changed
 
         edits = schema_edits(conversation.body, span, conversation.format, change)
-        return ToolSet(tuple(edit.moved(-span.start) for edit in edits), MappingProxyType(shapes))
+        return ToolSet(edits, MappingProxyType(shapes), span.start)
 
-    def _restored(self, conversation: Conversation, scope: str) -> tuple[tuple[RestoredCall, ...], dict[int, str]]:
-        """Find the calls of new messages that were kept as the model wrote them."""
+    def _restored(self, conversation: Conversation) -> tuple[tuple[RestoredCall, ...], dict[int, str]]:
+        """Find the calls of new messages that were kept as the model wrote them.
+
+        All others go out as the client wrote them, and that stands: whatever is kept later, by whom ever, what was sent
+        once is sent again.
+        """
         calls = [
             (index, block)
             for index in range(conversation.known, len(conversation.messages))
             for block in conversation.messages[index].blocks
             if isinstance(block, ToolCall) and block.arguments is not None
         ]
-        keys = [call_key(scope, call.id, call.name, conversation.arguments(call)) for _, call in calls]
+        scopes = {index: scope_of(conversation, index) for index, _ in calls}
+        keys = [call_key(scopes[index], call.id, call.name, conversation.arguments(call)) for index, call in calls]
         kept = self._store.kept(keys) if keys else {}
+        self._store.keep([Kept(key, "call", AS_GIVEN) for key in keys if key not in kept])
         restored: list[RestoredCall] = []
         intents: dict[int, str] = {}
         for (index, call), key in zip(calls, keys, strict=True):
@@ -158,10 +180,35 @@ class Calls:
                 continue
             if written.intent is not None:
                 intents[call.arguments.start] = written.intent
-            literal = msgspec.json.encode(written.arguments) if call.quoted else written.arguments.encode()
-            if literal != conversation.body[call.arguments.start : call.arguments.end]:
+            literal = _literal(written.arguments, call)
+            if literal is not None and literal != conversation.body[call.arguments.start : call.arguments.end]:
                 restored.append(RestoredCall(call.arguments, literal, index))
         return tuple(restored), intents
+
+
+def scope_of(conversation: Conversation, index: int | None = None) -> str:
+    """Name the place of a reply: by the reply in front of it, and all that stands before that one.
+
+    What clients put behind a reply, and take away again later, plays no part in it.
+
+    Args:
+        conversation: the request.
+        index: of a message of the reply; `None` for the reply to this request.
+    """
+    messages = conversation.messages
+    at = len(messages) if index is None else index
+    while at > 0 and messages[at - 1].role == "assistant":
+        at -= 1
+    before = next((one for one in reversed(messages[:at]) if one.role == "assistant"), None)
+    return before.chain.hex() if before is not None else root_of(conversation).hex()
+
+
+def _literal(arguments: str, call: ToolCall) -> bytes | None:
+    """Write a call's arguments as they stand in a request; `None` where half a character keeps them from it."""
+    try:
+        return msgspec.json.encode(arguments) if call.quoted else arguments.encode()
+    except UnicodeEncodeError:
+        return None
 
 
 def _is_watched(shape: ToolShape) -> bool:

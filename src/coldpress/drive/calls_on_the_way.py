@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from coldpress.engine.session import RestoredCall
 from coldpress.engine.tool_arguments import ArgumentFilter, call_key, packed
 from coldpress.engine.tool_schemas import ToolShape
 from coldpress.model.kept import Kept
 from coldpress.model.plugins import PluginNote
-from coldpress.model.records import Capture
+from coldpress.model.records import Capture, CaptureWhy
 from coldpress.plugins import CallFacts
 from coldpress.stores.base import Store
 from coldpress.wire.tool_schemas import SchemaEdit
 
 AskPlugins = Callable[[CallFacts, Callable[[PluginNote], None]], str | None]
 """Asks plugins about a call: gives other arguments, `None` to leave them; tells what each plugin did."""
+
+MOST_WAIT_SECONDS: Final = 2.0
+"""A disk that takes longer keeps no client waiting: another process may then show the call as the client wrote it."""
 
 AS_IT_COMES = ToolShape("left")
 
@@ -66,6 +72,7 @@ class OnTheWay:
         self._ask = ask
         self._about = about
         self._filters: list[WatchedCall] = []
+        self._pending: list[Future[None]] = []
         self.called: tuple[str, ...] = ()
         self.captures: tuple[Capture, ...] = ()
         self.notes: tuple[PluginNote, ...] = ()
@@ -82,20 +89,28 @@ class OnTheWay:
         if self._ask is None and not (shape.changes_calls or shape.reason == "native"):
             return None
         ask = None if self._ask is None else self._asking(self._ask, name, call_id)
-        watched = WatchedCall(name, call_id, ArgumentFilter(shape), ask)
+        watched = WatchedCall(name, call_id, ArgumentFilter(shape), self._keep, ask)
         self._filters.append(watched)
         return watched
 
+    @property
+    def is_pending(self) -> bool:
+        """Whether calls that came whole are not durable yet."""
+        return bool(self._pending)
+
+    async def settled(self) -> None:
+        """Wait until calls that came whole are durable: whoever gets the next request has to find them."""
+        pending, self._pending = self._pending, []
+        if pending:
+            await asyncio.wait([asyncio.wrap_future(one) for one in pending], timeout=MOST_WAIT_SECONDS)
+
     def taken(self) -> None:
-        """Keep every call that came whole, so that the next request can show it as the model wrote it."""
-        whole = [watched for watched in self._filters if watched.ended]
-        kept = [self._kept(watched) for watched in whole]
+        """Take note that the reply is over."""
         self.captures = tuple(
-            Capture(watched.name, watched.filter.turned.why, restored=bool(found))
-            for watched, found in zip(whole, kept, strict=True)
-            if watched.name in self._work.shapes
+            Capture(watched.name, watched.why, restored=watched.is_kept)
+            for watched in self._filters
+            if watched.ended and watched.name in self._work.shapes
         )
-        self._store.keep([one for found in kept for one in found])
 
     def _asking(self, ask: AskPlugins, name: str, call_id: str) -> Callable[[str], str | None]:
         def asked(arguments: str) -> str | None:
@@ -106,14 +121,16 @@ class OnTheWay:
     def _note(self, note: PluginNote) -> None:
         self.notes += (note,)
 
-    def _kept(self, watched: WatchedCall) -> tuple[Kept, ...]:
-        """Keep a call that the client got otherwise, or that said why; none that is no JSON object."""
+    def _keep(self, watched: WatchedCall) -> None:
+        """Keep a call as the model wrote it, once it is whole; none that is no JSON object."""
         turned, written = watched.filter.turned, watched.filter.written
         given = turned.arguments if watched.changed is None else watched.changed
-        if turned.why == "unreadable" or (given == written and turned.intent is None):
-            return ()
+        watched.why = turned.why
+        if turned.why == "unreadable":
+            return
+        watched.is_kept = given != written or turned.intent is not None
         key = call_key(self._work.scope, watched.call_id, watched.name, given)
-        return (Kept(key, "call", packed(written, turned.intent)),)
+        self._pending.append(self._store.keep([Kept(key, "call", packed(written, turned.intent))], urgent=True))
 
 
 @dataclass(slots=True)
@@ -126,10 +143,13 @@ class WatchedCall:
     name: str
     call_id: str
     filter: ArgumentFilter
+    keep: Callable[[WatchedCall], None]
     ask: Callable[[str], str | None] | None = None
     held: list[str] = field(default_factory=list)
     changed: str | None = None
     ended: bool = False
+    why: CaptureWhy = "left"
+    is_kept: bool = False
 
     def feed(self, fragment: str) -> str:
         """Take what the model wrote and give what the client gets now."""
@@ -143,8 +163,9 @@ class WatchedCall:
         """Give the rest."""
         self.ended = True
         rest = self.filter.end()
-        if self.ask is None:
-            return rest
-        whole = "".join([*self.held, rest])
-        self.changed = self.ask(whole)
-        return whole if self.changed is None else self.changed
+        if self.ask is not None:
+            whole = "".join([*self.held, rest])
+            self.changed = self.ask(whole)
+            rest = whole if self.changed is None else self.changed
+        self.keep(self)
+        return rest

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 from coldpress.config.settings import Settings
 from coldpress.drive.accounts import Accounts
@@ -26,7 +26,7 @@ from coldpress.drive.calls import Calls
 from coldpress.drive.exchange import Inbound, Prepared
 from coldpress.drive.extensions import Extensions
 from coldpress.drive.faults import Fault
-from coldpress.drive.guard import Guard
+from coldpress.drive.guard import Guard, Screens
 from coldpress.drive.insight import Insight, Opened
 from coldpress.drive.planned import Planned, decided_on, with_edits
 from coldpress.drive.planning import CLIENT_COMPACTION, Planning, wished
@@ -81,8 +81,7 @@ class Driver:
         self._settler = Settler(store, require_log=settings.require_raw_log)
         self._clock = clock
         self._accounts = Accounts(settings, store, clock=clock)
-        pii = settings.plugins.pii
-        self._guard = Guard(pii, store, self._workers) if pii is not None else None
+        self._guard = Guard(settings.plugins.pii, store, self._workers)
         self._extensions = Extensions(settings.plugins)
         self._calls = Calls(settings.plugins, store, self._extensions)
         self._insight = Insight(settings, store, self._accounts)
@@ -117,10 +116,10 @@ class Driver:
             Withheld: it may not be sent at all.
         """
         inbound = await self.screen(inbound)
-        prepared = await self._prepare_or_pass_through(inbound)
-        if inbound.screened is not None and inbound.screened.changed:
-            return replace(prepared, changed=True)
-        return prepared
+        fault = Fault("request passed through", inbound.request_id)
+        with fault.kept():
+            return await self._prepare_or_pass(inbound)
+        return self._pass_through(inbound, fault.name)
 
     async def screen(self, inbound: Inbound, *, keep: bool = True) -> Inbound:
         """Give a request without what may not leave, once; see `Guard.screened`.
@@ -128,23 +127,12 @@ class Driver:
         Raises:
             Withheld: it may not be sent at all.
         """
-        operation = wished(inbound, self._settings)
-        if self._guard is None or inbound.screened is not None or operation == "off":
-            return inbound
-        return await self._guard.screened(inbound, operation, keep=keep)
+        return await self._guard.screened(inbound, wished(inbound, self._settings), keep=keep)
 
     @property
-    def screens(self) -> Literal["no", "open", "closed"]:
+    def screens(self) -> Screens:
         """Whether requests are looked through, and whether one goes on that cannot be."""
-        if self._guard is None:
-            return "no"
-        return "closed" if self._guard.fails_closed else "open"
-
-    async def _prepare_or_pass_through(self, inbound: Inbound) -> Prepared:
-        fault = Fault("request passed through", inbound.request_id)
-        with fault.kept():
-            return await self._prepare_or_pass(inbound)
-        return self._pass_through(inbound, fault.name)
+        return self._guard.screens
 
     async def _prepare_or_pass(self, inbound: Inbound) -> Prepared:
         try:
@@ -335,7 +323,7 @@ class Driver:
 
     def _prepared(self, inbound: Inbound, planned: Planned, body: bytes, receipt: Receipt) -> Prepared:
         calls = self._calls.on_the_way(inbound, planned.conversation, planned.calls)
-        return Prepared(body, body is not inbound.body, receipt, planned.conversation.head.stream, calls)
+        return Prepared(body, inbound.is_changed(body), receipt, planned.conversation.head.stream, calls)
 
     def _sending(self, planned: Planned, considered: Considered | None, findings: tuple[Finding, ...] = ()) -> Sending:
         """Begin to say what goes out: everything but the edits."""
@@ -390,12 +378,12 @@ class Driver:
             reused_bytes_saved=known.saved.bytes,
         )
         self._store.put((), (), receipt)
-        return Prepared(body, body is not inbound.body, receipt, stream=False)
+        return Prepared(body, inbound.is_changed(body), receipt, stream=False)
 
     def _pass_through(self, inbound: Inbound, why: str) -> Prepared:
         receipt = unread_receipt(inbound, wished(inbound, self._settings), why)
         self._store.put((), (), receipt)
-        return Prepared(inbound.body, False, receipt, stream=False)
+        return Prepared(inbound.body, inbound.is_changed(inbound.body), receipt, stream=False)
 
     def _log_request(self, inbound: Inbound) -> None:
         if self._settings.store.raw_log:

@@ -66,6 +66,10 @@ class Inbound:
         """Bytes of the body as the client sent it."""
         return len(self.body) if self.screened is None else self.screened.client_bytes
 
+    def is_changed(self, body: bytes) -> bool:
+        """Whether a body to send is another than the client's."""
+        return body is not self.body or (self.screened is not None and self.screened.changed)
+
     @property
     def session_header(self) -> str | None:
         """The session id that the client sent in a header."""
@@ -87,6 +91,13 @@ class CallsOnTheWay(Protocol):
 
     def filter_of(self, name: str, call_id: str) -> CallFilter | None:
         """Give what a call's arguments pass through; `None` where its bytes are left alone."""
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether `settled` has to be waited for before what came so far goes to the client."""
+
+    async def settled(self) -> None:
+        """Wait until every call that came whole is found by whoever gets the next request; never for long."""
 
     def taken(self) -> None:
         """Take note that the reply is over, whatever its end; called once, before the driver's `finish`."""

@@ -7,14 +7,15 @@ import logging
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Final
+from typing import Final, Literal
 
 from coldpress.config.pii_keys import PiiKeys
-from coldpress.drive.detectors import EXTRA, Detector, libraries, missing
+from coldpress.drive.detectors import EXTRA, libraries, missing
 from coldpress.drive.exchange import Inbound, Screened
 from coldpress.drive.faults import Fault
 from coldpress.drive.receipts import withheld_receipt
-from coldpress.drive.screening import Found, Looked, Screening, Ticket
+from coldpress.drive.screening import Looked, Screening, Ticket
+from coldpress.drive.screening_pass import Found
 from coldpress.model.conversation import Conversation
 from coldpress.model.errors import Withheld
 from coldpress.model.records import Finding, Operation, Outcome
@@ -26,6 +27,8 @@ log = logging.getLogger(__name__)
 BESIDE_BYTES: Final = 4 * 1024
 """Requests with more unread bytes than this are looked through in a thread: that many take about two milliseconds."""
 
+Screens = Literal["no", "open", "closed"]
+
 REFUSED_STATUS: Final = 400
 MOST_TOLD: Final = 5
 """Results that a refusal names."""
@@ -35,77 +38,76 @@ class Guard:
     """Looks through requests before they are read for anything else. Use from one event loop.
 
     Args:
-        keys: settings of `pii`.
+        keys: settings of `pii`, `None` where it is off: then everything passes as it is.
         store: where decisions and receipts are kept.
         workers: threads to look in.
-        detector: what knows more than our own patterns; the installed libraries where it is not said.
     """
 
-    def __init__(
-        self, keys: PiiKeys, store: Store, workers: ThreadPoolExecutor, *, detector: Detector | None = None
-    ) -> None:
-        self._keys = keys
+    def __init__(self, keys: PiiKeys | None, store: Store, workers: ThreadPoolExecutor) -> None:
         self._store = store
         self._workers = workers
-        self._lacking = missing(keys.kinds) if detector is None else ()
-        self._screening = Screening(
-            keys,
-            store,
-            detector if detector is not None else libraries(keys.kinds),
-            whole=not self._lacking,
-            seed=int.from_bytes(os.urandom(8), "little"),
-        )
+        self._screening: Screening | None = None
+        if keys is None:
+            return
+        self._lacking = missing(keys.kinds)
+        seed = int.from_bytes(os.urandom(8), "little")
+        self._screening = Screening(keys, store, libraries(keys.kinds), whole=not self._lacking, seed=seed)
         if self._lacking:
             facts = {"missing": ", ".join(self._lacking), "mend": EXTRA}
             log.warning("pii looks with its own patterns only", extra=facts)
 
     @property
-    def fails_closed(self) -> bool:
-        """Whether a request that cannot be looked through is refused."""
-        return self._keys.fails_closed
+    def screens(self) -> Screens:
+        """Whether requests are looked through, and whether one goes on that cannot be."""
+        if self._screening is None:
+            return "no"
+        return "closed" if self._screening.keys.fails_closed else "open"
 
     async def screened(self, inbound: Inbound, operation: Operation, *, keep: bool = True) -> Inbound:
-        """Give the request without what may not leave.
+        """Give the request without what may not leave; the same one where that was done before.
 
         Args:
             inbound: as the client sent it.
-            operation: what may be done with it, for the ledger.
+            operation: what may be done with it; `off` leaves it as it is.
             keep: whether a model is asked: decisions hold from then on, and the ledger tells of a refusal.
 
         Raises:
             Withheld: it may not leave at all.
         """
-        looked, why = None, "failed"
+        screening = self._screening
+        if screening is None or inbound.screened is not None or operation == "off":
+            return inbound
+        looked, why, is_closed = None, "failed", screening.keys.fails_closed
         with Fault("a request was not looked through", inbound.request_id).kept():
             try:
-                looked = await self._looked(inbound, keep=keep)
+                looked = await self._looked(screening, inbound, keep=keep)
             except TimeoutError:
                 why = "too_slow"
             except Misread:
                 why = "unreadable"
         refuse = _Refusing(self._store, inbound, operation, keep=keep)
         if looked is None:
-            if self.fails_closed:
+            if is_closed:
                 raise refuse.unseen(why)
             log.warning("a request left unseen by pii", extra={"request": inbound.request_id, "why": why})
             return replace(inbound, screened=Screened(len(inbound.body), notes=(f"pii:{why}",)))
         if looked.blocked:
             raise refuse.found(looked.blocked, looked.conversation)
-        if looked.failed and self.fails_closed:
+        if looked.failed and is_closed:
             raise refuse.unseen("no_detector" if self._lacking else "detector_failed")
         return replace(inbound, body=looked.body, screened=looked.screened)
 
-    async def _looked(self, inbound: Inbound, *, keep: bool) -> Looked:
+    async def _looked(self, screening: Screening, inbound: Inbound, *, keep: bool) -> Looked:
         """Look here, or beside the event loop; raises `TimeoutError` where that takes too long."""
-        checkpoint, ticket = self._screening.find(inbound), Ticket()
+        checkpoint, ticket = screening.find(inbound), Ticket()
         unread = len(inbound.body) - (checkpoint.length if checkpoint is not None else 0)
         if unread <= BESIDE_BYTES:
-            return self._screening.look(inbound, checkpoint, ticket, keep=keep)
+            return screening.look(inbound, checkpoint, ticket, keep=keep)
         work = asyncio.get_running_loop().run_in_executor(
-            self._workers, lambda: self._screening.look(inbound, checkpoint, ticket, keep=keep)
+            self._workers, lambda: screening.look(inbound, checkpoint, ticket, keep=keep)
         )
         try:
-            async with asyncio.timeout(self._keys.seconds):
+            async with asyncio.timeout(screening.keys.seconds):
                 return await asyncio.shield(work)
         except TimeoutError:
             if ticket.take():

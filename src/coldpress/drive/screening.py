@@ -7,53 +7,37 @@ ever: what leaves of a text does not change with the settings, the libraries or 
 
 from __future__ import annotations
 
-import json
 import logging
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
-
-import msgspec
 
 from coldpress.config.pii_keys import PiiKeys, PiiToolAction
 from coldpress.drive.detectors import Detector
 from coldpress.drive.exchange import Inbound, Screened
-from coldpress.engine.catalogue import Classified, classify
-from coldpress.engine.pii import Hit, SensitiveKind, redacted
+from coldpress.drive.screening_pass import SMALLEST_BYTES, Found, Judged, Redaction, ScreeningPass
+from coldpress.engine.catalogue import Classified
+from coldpress.engine.pii import Hit
 from coldpress.engine.pii_patterns import Sought, found
-from coldpress.engine.plan import Place, places
+from coldpress.engine.plan import places
 from coldpress.engine.policy import NO_RULE, Policy, Rule
-from coldpress.model.conversation import Conversation, Span, TextLiteral
+from coldpress.model.conversation import Conversation
 from coldpress.model.edits import Standing
 from coldpress.model.errors import DetectorFailed, StoreError
 from coldpress.model.identity import EditKey, request_key, screening_key
-from coldpress.model.records import Finding, Line
 from coldpress.stores.base import Store
 from coldpress.wire.prefix import Checkpoint, Reader, Reading
 from coldpress.wire.span import splice
 
 log = logging.getLogger(__name__)
 
-SMALLEST_BYTES: Final = 8
-"""A text of fewer bytes, quotes included, holds nothing that is looked for: the shortest e-mail address has six."""
-
 MOST_MESSAGES: Final = 50_000
 """Messages that are remembered as looked through, all conversations together."""
 
 OWN_PATTERNS: Final = "pii:own_patterns"
 """The receipt's word for texts that the libraries could not look through."""
-
-
-@dataclass(frozen=True, slots=True)
-class Redaction:
-    """A text as it leaves, for `coldpress.wire.span.splice`."""
-
-    span: Span
-    literal: bytes = field(repr=False)
-    message: int
 
 
 class Ticket:
@@ -68,24 +52,6 @@ class Ticket:
         with self._lock:
             first, self._taken = not self._taken, True
         return first
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What is sensitive in one text.
-
-    `message` counts from 1.
-    """
-
-    tool: str
-    message: int
-    counts: tuple[tuple[SensitiveKind, int], ...]
-
-    def findings(self, kind: str) -> Iterator[Finding]:
-        """Write it down for the ledger."""
-        for what, count in self.counts:
-            where = f"{self.tool or 'a tool'}: {what} {count}"
-            yield Finding("withheld" if kind == "withheld" else "sensitive", where, (self.message,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +77,7 @@ class Screening:
     """Looks through requests; safe to use from any thread.
 
     Args:
-        keys: settings of `pii`.
+        keys: settings of `pii`; readable.
         store: where decisions are kept.
         detector: libraries.
         whole: whether all the libraries that the settings could use are there.
@@ -119,7 +85,7 @@ class Screening:
     """
 
     def __init__(self, keys: PiiKeys, store: Store, detector: Detector, *, whole: bool, seed: int) -> None:
-        self._keys = keys
+        self.keys = keys
         self._store = store
         self._detector = detector
         self._whole = whole
@@ -152,14 +118,17 @@ class Screening:
             Misread: the body cannot be read.
         """
         reading = self._reader.read(inbound.body, inbound.format, checkpoint)
-        work = _Work(reading, self._decided(reading.conversation), self._judged, time.monotonic() + self._keys.seconds)
+        conversation = reading.conversation
+        work = ScreeningPass(
+            conversation, self._decided(conversation), self._judged, time.monotonic() + self.keys.seconds
+        )
         work.run()
         edits = (*(reading.extra or ()), *work.edits)
         body = splice(inbound.body, edits)
         notes = (OWN_PATTERNS,) if work.failed else ()
         screened = Screened(len(inbound.body), body is not inbound.body, tuple(work.lines), tuple(work.reported), notes)
-        looked = Looked(body, reading.conversation, screened, tuple(work.blocked), work.failed)
-        refused = bool(work.blocked) or (work.failed and self._keys.fails_closed)
+        looked = Looked(body, conversation, screened, tuple(work.blocked), work.failed)
+        refused = bool(work.blocked) or (work.failed and self.keys.fails_closed)
         if ticket.take() and keep and not refused:
             self._keep(reading, edits, work.fresh)
         return looked
@@ -217,102 +186,4 @@ class Screening:
 
     @property
     def _knows_phones(self) -> bool:
-        return self._whole and "phone" in self._keys.kinds
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """What is done about a text, what is in it, and whether libraries were missing to say so."""
-
-    action: PiiToolAction
-    hits: tuple[Hit, ...]
-    failed: bool
-
-
-class _Work:
-    """One pass over a request."""
-
-    def __init__(
-        self,
-        reading: Reading[tuple[Redaction, ...]],
-        decided: Mapping[EditKey, Standing],
-        judged: Callable[[str, Classified | None, str, float], Judged],
-        until: float,
-    ) -> None:
-        self._conversation = reading.conversation
-        self._decided = decided
-        self._judged = judged
-        self._until = until
-        self.edits: list[Redaction] = []
-        self.fresh: list[Standing] = []
-        self.lines: list[Line] = []
-        self.reported: list[Finding] = []
-        self.blocked: list[Found] = []
-        self.failed = False
-
-    def run(self) -> None:
-        """Go through the texts that are not known yet."""
-        for place in places(self._conversation, smallest=SMALLEST_BYTES):
-            standing = self._decided.get(screening_key(place.key))
-            if standing is None:
-                self._look(place)
-            elif standing.recipe:
-                text = self._text(place.literal)
-                self._redact(place, text, _hits(standing.recipe, text))
-
-    def _look(self, place: Place) -> None:
-        text, call = self._text(place.literal), place.result.call
-        tool = call.name if call is not None else ""
-        classified = classify(tool, self._conversation.arguments(call)) if call is not None else None
-        judged = self._judged(tool, classified, text, self._until)
-        self.failed = self.failed or judged.failed
-        key = screening_key(place.key)
-        if not judged.hits:
-            self.fresh.append(Standing(key, None))
-            return
-        what = Found(tool, place.message + 1, tuple(sorted(Counter(hit.kind for hit in judged.hits).items())))
-        if judged.action == "block":
-            self.blocked.append(what)
-        elif judged.action == "report":
-            self.reported += what.findings("sensitive")
-            self.fresh.append(Standing(key, None))
-        else:
-            after = self._redact(place, text, judged.hits)
-            self.fresh.append(Standing(key, None, "redact", recipe=_recipe(judged.hits)))
-            self.lines.append(_line(what, classified, text, after))
-
-    def _redact(self, place: Place, text: str, hits: Sequence[Hit]) -> str:
-        after = redacted(text, hits)
-        if not place.literal.readable:
-            after = after.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        self.edits.append(Redaction(place.literal.span, msgspec.json.encode(after), place.message))
-        return after
-
-    def _text(self, literal: TextLiteral) -> str:
-        """Decode a text, lone surrogates and all: what is beside them may be sensitive."""
-        if literal.readable:
-            return self._conversation.text(literal)
-        decoded = json.loads(self._conversation.body[literal.span.start : literal.span.end])
-        return decoded if isinstance(decoded, str) else ""
-
-
-def _recipe(hits: Sequence[Hit]) -> str:
-    return msgspec.json.encode([(hit.start, hit.end, hit.kind) for hit in hits]).decode()
-
-
-def _hits(recipe: str, text: str) -> tuple[Hit, ...]:
-    decoded = msgspec.json.decode(recipe, type=list[tuple[int, int, SensitiveKind]])
-    return tuple(Hit(start, end, kind) for start, end, kind in decoded if end <= len(text))
-
-
-def _line(what: Found, classified: Classified | None, text: str, after: str) -> Line:
-    return Line(
-        tool=what.tool,
-        kind=classified.kind if classified is not None else "unknown",
-        mode="redact",
-        reason="redacted",
-        rule="pii: " + ", ".join(f"{kind} {count}" for kind, count in what.counts),
-        original="",
-        bytes_before=len(text.encode(errors="surrogatepass")),
-        bytes_after=len(after.encode()),
-    )
+        return self._whole and "phone" in self.keys.kinds

@@ -92,7 +92,8 @@ def view(
         standing,
         estimate(shown) - estimate(made.text),
         _line(seen, rule, standing, shown, "exposed" if exposed else "aged"),
-        ungated=rule.ungated and mode in ("keyword", "source"),
+        # What is shown smaller already is worth less than the prefix behind it: that is for the gate to say.
+        ungated=rule.ungated and mode in ("keyword", "source") and shown == text,
         only_cold=mode == "source" and not rule.ungated,
     )
 

@@ -47,6 +47,7 @@ _VERSION: Final = r"v?(\d{1,2})(?:[-.p](\d{1,2}))?(?!\d)"
 _CLAUDE: Final = re.compile(rf"claude-(?:([a-z]+)-)?{_VERSION}")
 _BARE: Final = re.compile(rf"(?:^|[/:.~])({_FAMILY})-{_VERSION}")
 _GPT: Final = re.compile(r"(?:^|[/:.~])gpt-(\d{1,2})(?:\.(\d{1,2}))?(?!\d)")
+_GEMINI: Final = re.compile(r"(?:^|[/:.~])gemini-")
 
 
 def binds(model: str | None) -> bool:
@@ -68,6 +69,18 @@ def binds(model: str | None) -> bool:
         return _version(bare[2], bare[3]) >= FIRST_BINDING[bare[1]]
     gpt = _GPT.search(name)
     return gpt is not None and _version(gpt[1], gpt[2]) >= FIRST_BINDING_GPT
+
+
+def signs_calls(model: str | None) -> bool:
+    """Whether a model signs its calls: what is signed must go back as it was written, or not at all.
+
+    Source: ai.google.dev, "Thought signatures", as of November 2026: Gemini puts one on each call, in Chat Completions
+    under `extra_content`.
+
+    >>> signs_calls("google/gemini-3-pro-preview"), signs_calls("deepseek-v4-pro")
+    (True, False)
+    """
+    return model is not None and _GEMINI.search(model.lower()) is not None
 
 
 def edit_floor(conversation: Conversation, *, since: int = 0) -> int:

@@ -263,7 +263,7 @@ class Admission:
     def _leave(self, waiter: _Waiter) -> None:
         if waiter in self._queue:
             del self._queue[waiter]
-            self._look()  # those behind it may come earlier
+            self._set_alarm()
         elif waiter.has_place:
             self.give_back(waiter.limiters)
 

@@ -27,15 +27,25 @@ class FilteredBody:
     Args:
         calls: the filters.
         unpacker: undoes its encoding; `None` where it came plain, as it was asked for.
-        blocks: whether a filter may take long, and belongs into a thread.
+        way: where the filters come from.
     """
 
-    __slots__ = ("_calls", "_unpacker", "blocks")
+    __slots__ = ("_calls", "_unpacker", "_way")
 
-    def __init__(self, calls: ReplyFilter, unpacker: Unpacker | None, *, blocks: bool = False) -> None:
+    def __init__(self, calls: ReplyFilter, unpacker: Unpacker | None, way: CallsOnTheWay) -> None:
         self._calls = calls
         self._unpacker = unpacker
-        self.blocks = blocks
+        self._way = way
+
+    @property
+    def blocks(self) -> bool:
+        """Whether a filter may take long, and belongs into a thread."""
+        return self._way.blocks
+
+    async def settled(self) -> None:
+        """Wait until what came so far may go to the client: its next request must find the calls in it."""
+        if self._way.is_pending:
+            await self._way.settled()
 
     @property
     def faults(self) -> int:
@@ -90,7 +100,7 @@ def filtered_body(
             return None
     counters.filtered_replies += 1
     content_type = header(reply.headers, b"content-type")
-    return FilteredBody(ReplyFilter(format_name, content_type, calls.filter_of), unpacker, blocks=calls.blocks)
+    return FilteredBody(ReplyFilter(format_name, content_type, calls.filter_of), unpacker, calls)
 
 
 async def pass_filtered(
@@ -117,8 +127,11 @@ async def pass_filtered(
             look(chunk)
         pieces = body.feed(chunk)
         while out := await _in_thread(partial(next, pieces, b"")) if body.blocks else next(pieces, b""):
+            await body.settled()
             await client.send(out)
-    await client.finish(await _in_thread(body.end) if body.blocks else body.end())
+    rest = await _in_thread(body.end) if body.blocks else body.end()
+    await body.settled()
+    await client.finish(rest)
 
 
 async def _in_thread(work: Callable[[], bytes]) -> bytes:

@@ -91,8 +91,7 @@ class Runtime:
         except TimeoutError:
             log.warning("preparing took too long", extra={"request_id": inbound.request_id, "bytes": len(inbound.body)})
             receipt = unread_receipt(inbound, inbound.operation or self.settings.operation, "given_up")
-            changed = inbound.screened is not None and inbound.screened.changed
-            return Prepared(inbound.body, changed, receipt, stream=False)
+            return Prepared(inbound.body, inbound.is_changed(inbound.body), receipt, stream=False)
 
     async def _give_up(self) -> None:
         """Stop what runs for callers, then what the driver does in the background."""

@@ -168,13 +168,19 @@ class Conversation:
         return decoded
 
     def arguments(self, call: ToolCall) -> str:
-        """Give the JSON text a call of this request was made with, `{}` where it has none; maybe not valid JSON."""
+        """Give the JSON text a call of this request was made with, `{}` where it has none; maybe not valid JSON.
+
+        Where it stands in a string that no Unicode text can hold (a lone surrogate escape) that comes as it is written.
+        """
         if call.arguments is None:
             return "{}"
         raw = memoryview(self.body)[call.arguments.start : call.arguments.end]
         if not call.quoted:
             return bytes(raw).decode()
-        decoded = msgspec.json.decode(raw)
+        try:
+            decoded = msgspec.json.decode(raw)
+        except msgspec.DecodeError:
+            return bytes(raw[1:-1]).decode(errors="replace")
         return decoded if isinstance(decoded, str) else "{}"
 
     @property

@@ -162,11 +162,15 @@ class Store(Protocol):
         """
         ...
 
-    def keep(self, kept: Sequence[Kept]) -> None:
+    def keep(self, kept: Sequence[Kept], *, urgent: bool = False) -> Future[None]:
         """Keep texts by name, for `kept`. Never blocks, never raises.
 
         The first text of a name stays; keeping one again counts as a use. Each is found at once and durable soon, or
-        counted as unrecorded where it cannot be stored.
+        counted as unrecorded where it cannot be stored. The future is done when all of them are either; it never fails.
+
+        Args:
+            kept: texts.
+            urgent: somebody waits, so that no company is waited for.
         """
         ...
 

@@ -114,7 +114,7 @@ class MemoryStore:
         lost = len(set(keys)) - len(self.standing(keys)) + len(set(batches)) - len(self.batches(batches))
         return _done(StoreError(f"{lost} standing edits are not stored: send the text exact") if lost else None)
 
-    def keep(self, kept: Sequence[Kept]) -> None:
+    def keep(self, kept: Sequence[Kept], *, urgent: bool = False) -> Future[None]:
         """See `Store.keep`."""
         with self._lock:
             now = self._clock()
@@ -125,6 +125,7 @@ class MemoryStore:
                     self._since_sweep += self._kept.keep(text, now)
             if not self._closed:
                 self._sweep_when_due()
+        return _done(None)
 
     def kept(self, keys: Sequence[bytes]) -> dict[bytes, Kept]:
         """See `Store.kept`."""

@@ -210,9 +210,9 @@ class SqliteStore:
             self._lost()
         self._queued.remove(job.originals, job.standings, job.batch, job.future)
 
-    def keep(self, kept: Sequence[Kept]) -> None:
+    def keep(self, kept: Sequence[Kept], *, urgent: bool = False) -> Future[None]:
         """See `Store.keep`."""
-        self._kept.keep(kept)
+        return self._kept.keep(kept, urgent=urgent)
 
     def kept(self, keys: Sequence[bytes]) -> dict[bytes, Kept]:
         """See `Store.kept`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import get_args
 
@@ -23,15 +24,23 @@ _KINDS: Mapping[str, KeptKind] = {kind: kind for kind in get_args(KeptKind)}
 
 @dataclass(slots=True, eq=False)
 class KeepJob(Job):
-    """Texts to keep, each the first of its name in the queue. Nobody waits for them.
+    """Texts to keep, each the first of its name in the queue.
 
-    `first` holds, after `write`, those that were the first of their name in the file too.
+    `first` holds, after `write`, those that were the first of their name in the file too. `future` is done when it is
+    over, whatever came of it. `is_urgent` where somebody waits for that.
     """
 
     texts: tuple[Kept, ...]
     now: float
     settled: Callable[[KeepJob, StoreError | None], None]
+    is_urgent: bool = False
     first: list[Kept] = field(default_factory=list)
+    future: Future[None] = field(default_factory=Future)
+
+    @property
+    def urgent(self) -> bool:
+        """Whether somebody waits."""
+        return self.is_urgent
 
     @property
     def queued_bytes(self) -> int:
@@ -61,6 +70,7 @@ class KeepJob(Job):
     def settle(self, error: StoreError | None) -> None:
         """Tell the one who queued them."""
         self.settled(self, error)
+        self.future.set_result(None)
 
 
 class SqliteKept:
@@ -92,8 +102,8 @@ class SqliteKept:
         self._queued: dict[bytes, tuple[Kept, KeepJob]] = {}
         self._lock = threading.Lock()
 
-    def keep(self, texts: Sequence[Kept]) -> None:
-        """Queue what may be new; never blocks, never raises."""
+    def keep(self, texts: Sequence[Kept], *, urgent: bool) -> Future[None]:
+        """Queue what may be new; never blocks, never raises. Done when that is over."""
         now = self._clock()
         hits = self._recent.look_up([kept.key for kept in texts], now=now)
         self._touch([kept.key for kept in hits.stale], now)
@@ -111,10 +121,13 @@ class SqliteKept:
             for kept in wanted:
                 if kept.key not in self._queued:
                     new.setdefault(kept.key, kept)
-            job = KeepJob(tuple(new.values()), now, self._settled)
+            job = KeepJob(tuple(new.values()), now, self._settled, urgent)
             self._queued |= {key: (kept, job) for key, kept in new.items()}
         if new:
             self._submit(job)
+        else:
+            job.future.set_result(None)
+        return job.future
 
     def find(self, keys: Sequence[bytes]) -> dict[bytes, Kept]:
         """Find texts by name. Raises `StoreError`."""

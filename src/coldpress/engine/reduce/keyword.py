@@ -26,6 +26,10 @@ MAX_CALLED_CHARS: Final = 80
 OPENING_BYTES: Final = 640
 """What the first line may take at most, rerun sentence aside."""
 
+MAX_SCORED_BYTES: Final = 262_144
+MAX_SCORED_LINES: Final = 20_000
+"""A result beyond either has no view: within both the worst texts known take a core a fifth of a second."""
+
 _KINDS: Final[frozenset[Kind]] = frozenset(("shell", "search", "listing", "web", "mcp", "unknown", "subagent"))
 _NOTABLE_KINDS: Final[frozenset[Kind]] = frozenset(("shell", "unknown"))
 """Where a word like "error" at a line's side tells of what a program did. In a search it is a hit like any other."""
@@ -45,6 +49,8 @@ def reduce(
 ) -> Reduced | None:
     """Give the lines of a result that match a guidance; `None` where they cannot be told or take half of it or more.
 
+    There is none either of a result of more than 256 KiB or 20,000 lines, so that the work has a bound.
+
     Lines stand in their order, each as the tool wrote it, but for the middle of very long ones. Those that warn, fail
     or sum up, and the first and the last, are shown whatever is looked for. What is left out is counted in its place.
 
@@ -61,16 +67,16 @@ def reduce(
         fill_bytes: where matches take less than this, lines that match less and both ends are shown as well, as long as
             more than half of the result goes; 0 for matches alone.
     """
-    if kind not in _KINDS or "\0" in text or is_marked(text) or is_client_truncated(text):
+    if kind not in _KINDS or _is_too_large(text) or "\0" in text or is_marked(text) or is_client_truncated(text):
         return None
     wanted = words(guidance)
     if not wanted:
         return None
     grouped, added = _by_file(text, kind)
     lines = grouped.removesuffix("\n").split("\n")
-    plain = _as_shown(grouped).removesuffix("\n").split("\n")
+    plain = _as_shown("\n".join(lines)).split("\n")
     found = relevance(plain, wanted)
-    if not found.words:
+    if found is None or not found.words:
         return None
     laid_out = outline(plain, kind, added)
     shown = [_shown(line, bare, found) for line, bare in zip(lines, plain, strict=True)]
@@ -83,6 +89,13 @@ def reduce(
     body = "\n".join(_body(shown, laid_out, chosen, added))
     pressed = f"{_opening(text, shown, chosen, added, found, called=called, sha=sha, rerun=rerun)}\n{body}"
     return Reduced(pressed) if 2 * size_bytes(pressed) < size_bytes(text) and pays(text, pressed) else None
+
+
+def _is_too_large(text: str) -> bool:
+    """Whether scoring a text might take longer than a request may be held up."""
+    return (
+        len(text) > MAX_SCORED_BYTES or size_bytes(text) > MAX_SCORED_BYTES or text.count("\n") > MAX_SCORED_LINES
+    )
 
 
 def _as_shown(text: str) -> str:
@@ -119,23 +132,34 @@ def _notable(lines: Sequence[str], laid_out: Outline, kind: Kind) -> tuple[int, 
 
 
 def _body(shown: Sequence[str], laid_out: Outline, chosen: Selection, added: frozenset[int]) -> Iterator[str]:
-    last = -1
-    for index in (*chosen.lines, len(shown)):
-        left_out = sum(at not in added for at in range(last + 1, index))
+    chosen_lines = frozenset(chosen.lines)
+    number = left_out = 0
+    for index in range(len(shown)):
+        number += index not in added
+        if index not in chosen_lines:
+            left_out += index not in added
+            continue
         if left_out:
-            yield _gap(last + 1, left_out, numbered=laid_out.numbered)
-        if index < len(shown):
-            yield shown[index]
-        last = index
+            yield _gap(number - (index not in added), left_out, numbered=laid_out.numbered)
+            left_out = 0
+        yield shown[index]
+    if left_out:
+        yield _gap(number, left_out, numbered=laid_out.numbered)
 
 
-def _gap(start: int, count: int, *, numbered: bool) -> str:
-    """Count left-out lines in their place; where the tool numbers none, say which they are, from 1."""
+def _gap(last: int, count: int, *, numbered: bool) -> str:
+    """Count left-out lines in their place; where the tool numbers none, say which they are, from 1.
+
+    Args:
+        last: the number that the last of them has in the result as the tool gave it, where no path was added.
+        count: how many they are; 1 or more.
+        numbered: whether the tool numbers its lines.
+    """
     if numbered:
         return f"{MARK}: {count:,} {'line' if count == 1 else 'lines'} left out]"
     if count == 1:
-        return f"{MARK}: line {start + 1} left out]"
-    return f"{MARK}: lines {start + 1}-{start + count} left out, {count:,}]"
+        return f"{MARK}: line {last} left out]"
+    return f"{MARK}: lines {last - count + 1}-{last} left out, {count:,}]"
 
 
 def _opening(

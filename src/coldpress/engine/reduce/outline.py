@@ -9,7 +9,7 @@ from typing import Final
 
 from coldpress.engine.catalogue import Kind
 
-_NUMBERED: Final = re.compile(r"(?:(?P<path>(?:[A-Za-z]:)?[^\s:]{1,400}?)[:-])?[ \t]*[*>]?[ \t]*\d{1,9}[:|│→\t-]")
+_NUMBERED: Final = re.compile(r"(?:(?P<path>(?:[A-Za-z]:)?[^\s:]{1,400}?)[:-])?[ \t]*(?:[*>][ \t]*)?\d{1,9}[:|│→\t-]")
 """A line's own number with the sign behind it, and the path in front of it where each line has one."""
 
 _NUMBERING: Final[frozenset[Kind]] = frozenset(("search", "mcp", "unknown", "subagent"))

@@ -6,9 +6,16 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, islice
+from typing import Final
 
 from coldpress.engine.words import NAME, Word, parts
+
+MAX_PHRASE_LINES: Final = 100_000
+"""Lines with a quoted string or compound name, each counted once for every one: if they are more, these tell nothing."""
+
+CHARS_PER_PLACE: Final = 8
+"""Of quoted strings and compound names, one place in so many characters is told, those worth most first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,20 +36,24 @@ class Relevance:
     places: Callable[[str], list[tuple[int, int]]]
 
 
-def relevance(lines: Sequence[str], wanted: Sequence[Word]) -> Relevance:
+def relevance(lines: Sequence[str], wanted: Sequence[Word]) -> Relevance | None:
     """Score lines. A word counts once a line: its weight, times how often the lines that have it halve all lines.
 
     A word of weight 8 in one of 1,000 lines is worth 72. One in more than half of the lines is worth nothing, unless
-    all that are found are such: then each line is worth what they weigh. Takes time linear in the text.
+    all that are found are such: then each line is worth what they weigh. Takes time linear in the text. `None` where
+    what is looked for stands in more places than `MAX_PHRASE_LINES`.
     """
-    found = _found(lines, wanted)
+    lookup = _Lookup(wanted)
+    found = _found(lines, wanted, lookup)
+    if found is None:
+        return None
     counts = Counter(place for places in found for place in places)
     values = _values(wanted, counts, len(lines))
     scores = tuple(sum(map(values.__getitem__, places)) if places else 0 for places in found)
     telling = {at for at, word in enumerate(wanted) if word.rank == "exact" and 2 * counts[at] <= len(lines)}
     named = tuple(not telling.isdisjoint(places) for places in found)
     best = sorted(counts, key=lambda at: (-values[at], at))
-    return Relevance(scores, named, tuple(wanted[at] for at in best), _places_of(wanted, values))
+    return Relevance(scores, named, tuple(wanted[at] for at in best), _places_of(wanted, values, lookup))
 
 
 def _values(wanted: Sequence[Word], counts: Mapping[int, int], lines: int) -> tuple[int, ...]:
@@ -69,15 +80,15 @@ class _Lookup(dict[str, tuple[int, ...]]):
         return found
 
 
-def _found(lines: Sequence[str], wanted: Sequence[Word]) -> list[tuple[int, ...]]:
-    """List for every line the indexes of the words that stand in it."""
-    lookup = _Lookup(wanted)
-    found = []
-    for line in lines:
-        hits = {at for ats in map(lookup.__getitem__, NAME.findall(line)) if ats for at in ats}
-        found.append(tuple(hits))
-    for at, line_number in _phrase_lines(lines, wanted):
-        found[line_number] = (*found[line_number], at)
+def _found(lines: Sequence[str], wanted: Sequence[Word], lookup: _Lookup) -> list[list[int]] | None:
+    """List for every line the indexes of the words that stand in it; `None` where that would be too many."""
+    found = [
+        list({at for ats in map(lookup.__getitem__, NAME.findall(line)) if ats for at in ats}) for line in lines
+    ]
+    for count, (at, line_number) in enumerate(_phrase_lines(lines, wanted)):
+        if count >= MAX_PHRASE_LINES:
+            return None
+        found[line_number].append(at)
     return found
 
 
@@ -116,20 +127,28 @@ def _in_name(char: str) -> bool:
     return char.isalnum() or char == "_"
 
 
-def _places_of(wanted: Sequence[Word], values: Sequence[int]) -> Callable[[str], list[tuple[int, int]]]:
-    lookup = _Lookup(wanted)
-    phrases = [(values[at], word.text) for at, word in enumerate(wanted) if word.is_phrase and values[at]]
+def _places_of(
+    wanted: Sequence[Word], values: Sequence[int], lookup: _Lookup
+) -> Callable[[str], list[tuple[int, int]]]:
+    worthy = [(values[at], word.text) for at, word in enumerate(wanted) if word.is_phrase and values[at]]
+    phrases = sorted(worthy, key=lambda phrase: -phrase[0])
 
     def places(text: str) -> list[tuple[int, int]]:
         worth = Counter[int]()
         for match in NAME.finditer(text):
             if ats := lookup[match[0]]:
                 worth[match.start()] += sum(values[at] for at in ats)
-        for value, phrase in phrases:
-            place = _find(text, phrase, 0)
-            while place >= 0:
-                worth[place] += value
-                place = _find(text, phrase, place + len(phrase))
+        for value, place in islice(_phrases_in(text, phrases), len(text) // CHARS_PER_PLACE):
+            worth[place] += value
         return sorted(worth.items())
 
     return places
+
+
+def _phrases_in(text: str, phrases: Sequence[tuple[int, str]]) -> Iterator[tuple[int, int]]:
+    """Pair what each phrase is worth with every place it stands at."""
+    for value, phrase in phrases:
+        place = _find(text, phrase, 0)
+        while place >= 0:
+            yield value, place
+            place = _find(text, phrase, place + len(phrase))
