@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -195,6 +196,31 @@ def test_a_tool_that_was_left_alone_keeps_every_byte() -> None:
 
 def test_a_reason_is_bounded_for_keeping() -> None:
     assert turned(json.dumps({"intent": "é" * 5_000}), ADDED).intent == "é" * MAX_INTENT_CHARACTERS
+
+
+@pytest.mark.parametrize(
+    ("front", "piece", "behind"),
+    [
+        pytest.param('{"intent":"x",', " " * 16, '"a":1}', id="blanks in front of a key"),
+        pytest.param("{", " " * 16, '"a":1}', id="blanks in front of the first key"),
+        pytest.param('{"\\u0061', "k" * 16, '":1}', id="a key with an escape"),
+    ],
+)
+def test_much_in_front_of_a_member_costs_no_more_than_its_length(front: str, piece: str, behind: str) -> None:
+    through, count = ArgumentFilter(ADDED), 200_000
+    began = time.thread_time()
+    given = [through.feed(front), *[through.feed(piece) for _ in range(count)], through.feed(behind), through.end()]
+    assert time.thread_time() - began < 5
+    assert "".join(given) == (front + piece * count + behind).replace('"intent":"x",' + piece * count, "")
+
+
+def test_a_key_that_is_too_long_for_the_field_goes_on_at_once() -> None:
+    through = ArgumentFilter(ADDED)
+    escaped = "".join(f"\\u{ord(sign):04x}" for sign in "intent")
+    assert through.feed('{"' + escaped) == "{"
+    assert through.feed('":"x","\\u0061' + "k" * 200) == '"\\u0061' + "k" * 200
+    assert through.feed('k":1}') + through.end() == 'k":1}'
+    assert through.turned.intent == "x"
 
 
 SPACES = st.sampled_from(["", "", " ", "\n  ", "\t\r\n"])

@@ -33,6 +33,7 @@ from gateway.world import (
 )
 from wire.calls import Early, Holding, Made, anthropic_stream, chat_stream, read_anthropic, read_chat
 
+from coldpress.gateway.filtering import MOST_BYTES_AT_ONCE
 from coldpress.gateway.settings import Provider
 from coldpress.testing import BreakOff, Call, Delivery, ErrorEvent, Fault, Say, Script, StrictUpstream, Turn
 from coldpress.wire.reply_calls import CallFilter
@@ -171,6 +172,37 @@ def test_filters_may_run_in_a_thread(path: str) -> None:
     calls.blocks = True
     for reply in asked(driver, path, stream=True, deliveries=(Delivery(), Delivery(gzip=True))):
         assert calls_of(path, reply.body, stream=True) == WANTED
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_long_document_is_filtered_while_other_replies_go_on(path: str) -> None:
+    """The shorter one costs no thread."""
+    threads: list[int] = []
+
+    class Noting(Holding):
+        def feed(self, fragment: str) -> str:
+            threads.append(threading.get_ident())
+            return super().feed(fragment)
+
+    def document(size: int) -> bytes:
+        given = {"why": "z", "cmd": "x" * size}
+        if path == ANTHROPIC_PATH:
+            return json.dumps({"content": [{"type": "tool_use", "id": "t", "name": "Bash", "input": given}]}).encode()
+        function = {"name": "Bash", "arguments": json.dumps(given)}
+        return json.dumps({"choices": [{"message": {"tool_calls": [{"id": "t", "function": function}]}}]}).encode()
+
+    async def scenario(size: int) -> None:
+        driver, _ = taking_out(Noting)
+        handle = answering(ok(document(size)))
+        async with world(handle, driver=driver) as w:
+            reply = await w.ask(post(path, b"{}"))
+            ((_, given),) = calls_of(path, reply.body, stream=False)
+            assert given == {"cmd": "x" * size}
+
+    run(scenario(MOST_BYTES_AT_ONCE // 2))
+    assert threads == [threading.get_ident()]
+    run(scenario(MOST_BYTES_AT_ONCE))
+    assert threads[1] != threading.get_ident()
 
 
 @pytest.mark.parametrize("path", PATHS)

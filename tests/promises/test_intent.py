@@ -358,6 +358,20 @@ def ascii_body(agent: Agent) -> str:
     return json.dumps({"model": "gpt-5-mini", "messages": agent.said, "tools": tools})
 
 
+def test_tools_of_one_name_that_differ_go_out_as_they_are() -> None:
+    """Nobody can tell which of them a call is for, and one of them may have a field of that name itself."""
+    body = json.loads(Agent("anthropic", tools=("run", "run", "Grep")).body)
+    body["tools"][1]["input_schema"] = {"type": "object", "properties": {"intent": {"type": "string"}}}
+    with pressing(asking()) as press:
+        prepared = press(json.dumps(body).encode(), "anthropic")
+        written = '{"intent":"mine","command":"x"}'
+        assert replied(press, prepared, "c1", "run", written) == written
+        assert replied(press, prepared, "c2", "Grep", '{"intent":"see","pattern":"x"}') == '{"pattern":"x"}'
+    shown = json.loads(prepared.body)["tools"]
+    assert shown[:2] == body["tools"][:2]
+    assert "intent" in shown[2]["input_schema"]["properties"]
+
+
 class Unreadable(MemoryStore):
     """A disk that gives back nothing of what was kept."""
 

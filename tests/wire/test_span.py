@@ -79,7 +79,7 @@ def test_lone_surrogates_are_masked_in_place(text: bytes, masked: bytes) -> None
 
 
 def edit(start: int, end: int, literal: bytes) -> Edit:
-    return Edit(Span(start, end), literal, 0, Standing(EditKey(b"", 0, 0), ""))
+    return Edit(Span(start, end), literal, 0, Standing(EditKey(b"", 0, 0), ""), saved_bytes=0)
 
 
 def test_no_edit_gives_the_very_same_object() -> None:

@@ -143,17 +143,22 @@ class Calls:
 
     def _shaped(self, conversation: Conversation, span: Span, schemas: Schemas) -> ToolSet:
         shapes: dict[str, ToolShape] = {}
+        mixed: set[str] = set()
         # A call that is not found again would go out with a signature that belongs to other arguments.
         reason = None if signs_calls(conversation.head.model) else self._reason
 
         def change(name: str, schema: object) -> object | None:
             given = schemas[name][0] if name in schemas else None
-            changed, shapes[name] = shaped(
-                name, schema if given is None else given, reason=reason, translate=self._translate
-            )
+            asked, translate = (None, False) if name in mixed else (reason, self._translate)
+            changed, shape = shaped(name, schema if given is None else given, reason=asked, translate=translate)
+            if shapes.setdefault(name, shape) != shape:
+                mixed.add(name)
             return given if changed is None else changed
 
         edits = schema_edits(conversation.body, span, conversation.format, change)
+        if mixed:  # of tools with one name nobody can tell which a call is for, so they go out as they are
+            shapes.clear()
+            edits = schema_edits(conversation.body, span, conversation.format, change)
         return ToolSet(edits, MappingProxyType(shapes), span.start)
 
     def _restored(self, conversation: Conversation) -> tuple[tuple[RestoredCall, ...], dict[int, str]]:

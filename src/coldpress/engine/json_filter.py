@@ -12,6 +12,9 @@ Settle = Callable[[str, str], str | None]
 """Asked once for every watched member that is complete: its key, and its value's text. Gives the text that takes the
 value's place, `None` where the member is to go. Raises `NotJson` where the value is none."""
 
+_MOST_ESCAPED: Final = len(r"\ud83d\ude00")
+"""So many characters one takes at most in a JSON string."""
+
 _State = Literal["start", "key", "name", "member", "done", "raw"]
 _SPACES: Final = " \t\r\n"
 _SPACE: Final = re.compile(r"[ \t\r\n]*+")
@@ -48,11 +51,12 @@ class MemberFilter:
         """
         self._dropped = dropped
         self._watched = tuple(changed if dropped is None else changed | {dropped})
+        self._longest = max([_MOST_ESCAPED * len(key) for key in self._watched], default=0)
         self._settle = settle
         self._state: _State = "start"
         self._comma = False  # read, and not given out yet
         self._given = False  # some member went out
-        self._space = ""  # in front of the key at hand
+        self._space: list[str] = []  # in front of the key at hand
         self._first_space: str | None = None
         self._name = ""  # the key at hand as it is written
         self._key: str | None = None  # the watched key whose member is held
@@ -89,7 +93,7 @@ class MemberFilter:
     def end(self) -> str:
         """Give what is still held back when no more text comes; nothing of a member that is to go."""
         if self._state == "key":
-            return self._lead() if self._comma else self._space
+            return self._lead() if self._comma else "".join(self._space)
         if self._state == "name":
             return f'{self._lead()}"{self._name}'
         if self._state == "member" and self._key is not None and self._key != self._dropped:
@@ -110,16 +114,16 @@ class MemberFilter:
 
     def _before_key(self, text: str, at: int, out: list[str]) -> int:
         end = _end(_SPACE, text, at)
-        self._space += text[at:end]
+        self._space.append(text[at:end])
         if end == len(text):
             return end
         if text[end] == '"':
             self._state, self._name = "name", ""
             if self._first_space is None:
-                self._first_space = self._space
+                self._first_space = "".join(self._space)
             return end + 1
         # The object is empty, or broken: then its comma goes out too, or a broken text might become a valid one.
-        out.append("," + self._space if self._comma else self._space)
+        out += [",", *self._space] if self._comma else self._space
         if text[end] == "}" and not self._comma:
             out.append("}")
             self._state = "done"
@@ -143,6 +147,8 @@ class MemberFilter:
         return end + 1
 
     def _may_be_watched(self) -> bool:
+        if len(self._name) > self._longest:
+            return False  # however it is written, it is too long for one
         return "\\" in self._name or any(key.startswith(self._name) for key in self._watched)
 
     def _member(self, text: str, at: int, out: list[str]) -> int:
@@ -174,7 +180,7 @@ class MemberFilter:
         if self._key is not None and not self._settled(out, is_last=sign == "}"):
             self._state = "raw"
         elif sign == ",":
-            self._state, self._comma, self._space = "key", True, ""
+            self._state, self._comma, self._space = "key", True, []
             return at + 1
         elif sign == "}":
             self._state = "done"
@@ -212,7 +218,7 @@ class MemberFilter:
     def _lead(self) -> str:
         """Give what stands in front of the key at hand, with its comma where it needs one."""
         if self._given:
-            return "," + self._space
+            return "".join((",", *self._space))
         return self._first_space or ""
 
     def _opening(self) -> str:

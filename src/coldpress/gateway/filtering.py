@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Final
 
 from coldpress.drive.exchange import CallsOnTheWay
 from coldpress.gateway.client import Client
@@ -19,6 +20,9 @@ from coldpress.wire.reply_calls import ReplyFilter
 from coldpress.wire.unpacking import Unpacker
 
 log = logging.getLogger(__name__)
+
+MOST_BYTES_AT_ONCE: Final = 256 << 10
+"""A whole JSON reply that is longer is filtered in a thread: other replies must not wait for it."""
 
 
 class FilteredBody:
@@ -41,6 +45,11 @@ class FilteredBody:
     def blocks(self) -> bool:
         """Whether a filter may take long, and belongs into a thread."""
         return self._way.blocks
+
+    @property
+    def ends_slowly(self) -> bool:
+        """Whether `end` may take long, since much was collected for it, and belongs into a thread."""
+        return self.blocks or self._calls.held_bytes > MOST_BYTES_AT_ONCE
 
     async def settled(self) -> None:
         """Wait until what came so far may go to the client: its next request must find the calls in it."""
@@ -129,7 +138,7 @@ async def pass_filtered(
         while out := await _in_thread(partial(next, pieces, b"")) if body.blocks else next(pieces, b""):
             await body.settled()
             await client.send(out)
-    rest = await _in_thread(body.end) if body.blocks else body.end()
+    rest = await _in_thread(body.end) if body.ends_slowly else body.end()
     await body.settled()
     await client.finish(rest)
 

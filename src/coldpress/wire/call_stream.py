@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from collections.abc import Callable
 from typing import Final, Protocol
 
@@ -27,6 +28,10 @@ FAULTS = (
     msgspec.MsgspecError,
 )
 """What a filter, or reading for it, could raise by mistake. Whatever it is, the reply must go on."""
+
+
+_OUTSIDE: Final = re.compile(r'[^"{}\[\]]*+')
+_INSIDE: Final = re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
 
 
 class CallFilter(Protocol):
@@ -61,6 +66,52 @@ def find_filter(filter_of: FilterOf, name: str, call_id: str, faults: FaultCount
         return None
 
 
+class _Brackets:
+    """Counts the brackets of a JSON object that comes in pieces, each piece once.
+
+    Attributes:
+        closed: the first bracket has its match.
+        broken: the text is no object, or goes on behind it.
+    """
+
+    __slots__ = ("_depth", "_escaped", "_quoted", "broken", "closed")
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._quoted = False
+        self._escaped = False  # the last piece ended in a backslash
+        self.closed = False
+        self.broken = False
+
+    def feed(self, text: str) -> None:
+        at = 0
+        while at < len(text) and not self.broken:
+            at = self._in_string(text, at) if self._quoted else self._in_json(text, at)
+
+    def _in_string(self, text: str, at: int) -> int:
+        at += self._escaped
+        self._escaped = False
+        found = _INSIDE.match(text, at)
+        end = found.end() if found else at
+        if end < len(text):
+            self._quoted = text[end] != '"'
+            self._escaped = self._quoted  # a backslash at the very end
+        return end + 1
+
+    def _in_json(self, text: str, at: int) -> int:
+        found = _OUTSIDE.match(text, at)
+        end = found.end() if found else at
+        self.broken = not self._depth and not text[at:end].isspace() and end > at
+        if end == len(text) or self.broken:
+            return end
+        sign = text[end]
+        self.broken = not self._depth and (self.closed or sign != "{")
+        self._quoted = sign == '"'
+        self._depth += (sign in "{[") - (sign in "}]")
+        self.closed = not self._depth
+        return end + 1
+
+
 class CallStream:
     """One call's arguments on their way. It never raises.
 
@@ -71,7 +122,10 @@ class CallStream:
         done: the filter has ended; what comes after it is passed on.
     """
 
-    __slots__ = ("_ahead", "_faults", "_filter", "_half", "_raw", "_same", "_size", "done")
+    __slots__ = (
+        "_ahead", "_brackets", "_faults", "_filter", "_half", "_is_object", "_raw", "_same", "_scanned", "_size",
+        "done",
+    )  # fmt: skip
 
     def __init__(self, call_filter: CallFilter | None, faults: FaultCount) -> None:
         self._filter = call_filter
@@ -81,23 +135,28 @@ class CallStream:
         self._half = ""
         self._same = True
         self._size = 0
+        self._brackets = _Brackets()
+        self._scanned = 0
+        self._is_object: bool | None = None
         self.done = call_filter is None
 
     @property
-    def begun(self) -> bool:
-        """Whether any text has come."""
-        return self._size > 0
-
-    @property
     def whole(self) -> bool:
-        """Whether the arguments so far are a whole JSON object, so that no other piece can follow."""
-        text = "".join(self._raw).strip()
-        if not (text.startswith("{") and text.endswith("}")):
+        """Whether the arguments so far are a whole JSON object, so that no other piece can follow.
+
+        To be asked often: every piece is looked at once, and the whole is decoded once.
+        """
+        while self._scanned < len(self._raw):
+            self._brackets.feed(self._raw[self._scanned])
+            self._scanned += 1
+        if not self._raw or self._brackets.broken or not self._brackets.closed:
             return False
-        try:
-            return isinstance(json.loads(text), dict)
-        except (ValueError, RecursionError):
-            return False
+        if self._is_object is None:
+            try:
+                self._is_object = isinstance(json.loads("".join(self._raw)), dict)
+            except (ValueError, RecursionError):
+                self._is_object = False
+        return self._is_object
 
     def feed(self, fragment: str) -> str:
         """Take the next piece and give what goes out in its place."""

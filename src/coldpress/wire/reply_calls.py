@@ -22,6 +22,8 @@ MOST_DOCUMENT_BYTES: Final = 32 << 20
 """A longer JSON reply passes unfiltered, and is counted: a whole reply with a field too many beats none."""
 
 _WHITE = b" \t\r\n"
+_BOM = b"\xef\xbb\xbf"
+_MOST_BLANK_BYTES = 4096
 _EVENT_STARTS = b"deir:"
 """With these letters the lines of an event begin: data, event, id, retry, and comments."""
 
@@ -33,14 +35,15 @@ class ReplyFilter:
 
     Args:
         format_name: wire format of the exchange.
-        content_type: the reply's `content-type`. Where it says neither events nor JSON, the first byte decides.
+        content_type: the reply's `content-type`. A first byte that begins a JSON object, or an event, says more.
         filter_of: gives the filter of a call.
         most_event_bytes: events longer than this pass unread; so do fragments in them.
         most_document_bytes: JSON replies longer than this pass unread.
     """
 
     __slots__ = (
-        "_calls", "_cutter", "_dropped", "_faults", "_filter_of", "_format", "_held", "_kind", "_most", "_tearing",
+        "_at_start", "_blank", "_calls", "_cutter", "_dropped", "_faults", "_filter_of", "_format", "_held", "_kind",
+        "_most", "_says_events", "_tearing",
     )  # fmt: skip
 
     def __init__(
@@ -62,18 +65,28 @@ class ReplyFilter:
         self._dropped = False
         self._tearing = False
         self._kind: Literal["open", "events", "document", "unread"] = "open"
-        if "text/event-stream" in content_type.lower():
-            self._kind = "events"
+        self._says_events = "text/event-stream" in content_type.lower()
+        self._at_start = True
+        self._blank = b""  # held until it is clear what it stands in front of
 
     @property
     def faults(self) -> int:
         """How often a filter failed or a reply could not be filtered; the reply went on each time."""
         return self._faults.count
 
+    @property
+    def held_bytes(self) -> int:
+        """How much of a JSON reply is held for `end`, which takes the longer the more it is."""
+        return len(self._held)
+
     def feed(self, chunk: bytes) -> bytes:
         """Take the next piece of the reply, cut anywhere, and give what goes out now; maybe nothing."""
-        if self._kind == "open":
-            chunk = self._look(chunk)
+        if self._kind != "open":
+            return self._read(chunk)
+        front, chunk = self._look(chunk)
+        return front + self._read(chunk) if chunk else front
+
+    def _read(self, chunk: bytes) -> bytes:
         if self._kind == "events":
             return b"".join([self._piece(piece) for piece in self._cutter.feed(chunk)])
         if self._kind == "document":
@@ -85,17 +98,35 @@ class ReplyFilter:
         if self._kind == "document":
             body, self._held = bytes(self._held), bytearray()
             return self._document(body)
+        if self._kind == "open":
+            return self._blank
         rest = self._cutter.end()
         return self._event(rest) if rest else b""
 
-    def _look(self, chunk: bytes) -> bytes:
-        """Decide by the first byte what comes. White space in front of it goes out: some servers wait with it."""
+    def _look(self, chunk: bytes) -> tuple[bytes, bytes]:
+        """Decide by the first byte what comes; gives what goes out at once, and what is to be read.
+
+        A byte order mark and white space in front of it go out: some servers wait with it. Only blanks that may stand
+        at the beginning of an event's line wait for the rest of it.
+        """
+        chunk, self._blank, front = self._blank + chunk, b"", b""
+        if self._at_start:
+            if len(chunk) < len(_BOM) and _BOM.startswith(chunk):
+                self._blank = chunk
+                return b"", b""
+            self._at_start = False
+            if chunk.startswith(_BOM):
+                front, chunk = _BOM, chunk[len(_BOM) :]
         begins = chunk.lstrip(_WHITE)[:1]
         if begins == b"{":
             self._kind = "document"
-        elif begins:
-            self._kind = "events" if begins in _EVENT_STARTS else "unread"
-        return chunk
+        elif begins or len(chunk) > _MOST_BLANK_BYTES:
+            self._kind = "events" if self._says_events or begins in _EVENT_STARTS else "unread"
+        else:
+            at = max(chunk.rfind(b"\n"), chunk.rfind(b"\r")) + 1 if self._says_events else len(chunk)
+            self._blank = chunk[at:]
+            return front + chunk[:at], b""
+        return front, chunk
 
     def _hold(self, chunk: bytes) -> bytes:
         front = b""

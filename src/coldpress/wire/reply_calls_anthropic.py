@@ -10,7 +10,7 @@ from coldpress.model.conversation import Span
 from coldpress.wire.call_stream import CallStream, FaultCount, FilterOf, find_filter, read_text, write_text
 from coldpress.wire.events import EventData, Put, event_data
 from coldpress.wire.format import Source, top_level
-from coldpress.wire.reply_calls_json import whole_input
+from coldpress.wire.reply_calls_json import is_something, message_puts, whole_input
 from coldpress.wire.span import Misread
 
 _OPENS = b"tool_use"
@@ -58,6 +58,8 @@ class AnthropicCalls:
 
     def _read(self, data: EventData, source: Source, fields: dict[str, Span]) -> bytes:
         match source.string(fields.get("type")):
+            case "message_start":
+                return self._message(data, source, fields)
             case "content_block_start":
                 return self._start(data, source, fields)
             case "content_block_delta":
@@ -77,6 +79,12 @@ class AnthropicCalls:
         self._open.clear()
         return b"".join([_another_delta(_PLAIN, index, stream.give_up()) for index, stream in blocks])
 
+    def _message(self, data: EventData, source: Source, fields: dict[str, Span]) -> bytes:
+        """Filter the calls that a server gives whole with the beginning of the message."""
+        message = fields.get("message")
+        inside = source.members(message) if source.is_object(message) else {}
+        return data.put(list(message_puts(source, inside, self._filter_of, self._faults)))
+
     def _start(self, data: EventData, source: Source, fields: dict[str, Span]) -> bytes:
         index, block = _index(source, fields), fields.get("content_block")
         inside = source.members(block) if source.is_object(block) else {}
@@ -90,6 +98,7 @@ class AnthropicCalls:
             call_filter = find_filter(self._filter_of, name, call_id, self._faults)
             put = whole_input(source, given, call_filter, self._faults)
             return held + (data.put([put]) if put is not None else data.event)
+        self._faults.count += not source.is_object(given) and is_something(source, given)
         self._begin(index, name, call_id)
         return held + data.event
 
@@ -110,6 +119,7 @@ class AnthropicCalls:
         inside = source.members(delta)
         fragment = inside.get("partial_json")
         if source.string(inside.get("type")) != "input_json_delta" or not source.is_string(fragment):
+            self._faults.count += source.is_object(fragment)
             return data.event
         # Clients take the fragments for the input where both come, so they are filtered from the beginning.
         stream = block.stream or self._begin(index, block.name, block.call_id)

@@ -13,16 +13,22 @@ from coldpress.wire.format import Source, top_level
 from coldpress.wire.registry import FormatName
 from coldpress.wire.span import Misread, splice
 
+_CALLS = (b"tool_use", b"tool_calls", b"function_call")
+_NOTHING = (b"null", b'""')
 _OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 def filter_document(body: bytes, format_name: FormatName, filter_of: FilterOf, faults: FaultCount) -> bytes:
-    """Give a reply with filtered calls; the very same object where nothing changes, or it is no JSON object."""
+    """Give a reply with filtered calls; the very same object where nothing changes, or it is no JSON object.
+
+    One that cannot be read is counted where it may hold a call.
+    """
     try:
         source, fields = top_level(body)
-        walk = _anthropic if format_name == "anthropic" else _chat
+        walk = message_puts if format_name == "anthropic" else _chat
         return splice(body, list(walk(source, fields, filter_of, faults)))
     except Misread:
+        faults.count += any(word in body for word in _CALLS)
         return body
 
 
@@ -63,10 +69,14 @@ def _filtered(call_filter: CallFilter | None, text: str, faults: FaultCount) -> 
         return None
 
 
-def _anthropic(source: Source, fields: dict[str, Span], filter_of: FilterOf, faults: FaultCount) -> Iterator[Put]:
+def message_puts(source: Source, fields: dict[str, Span], filter_of: FilterOf, faults: FaultCount) -> Iterator[Put]:
+    """Filter the calls of a message of the Messages format, whose members are given; raises `Misread`."""
     for block in _objects(source, fields.get("content")):
         given = block.get("input")
-        if source.string(block.get("type")) != "tool_use" or not source.is_object(given):
+        if source.string(block.get("type")) != "tool_use":
+            continue
+        if not source.is_object(given):
+            faults.count += is_something(source, given)
             continue
         name, call_id = source.string(block.get("name")) or "", source.string(block.get("id")) or ""
         put = whole_input(source, given, find_filter(filter_of, name, call_id, faults), faults)
@@ -74,18 +84,20 @@ def _anthropic(source: Source, fields: dict[str, Span], filter_of: FilterOf, fau
             yield put
 
 
+def is_something(source: Source, given: Span | None) -> bool:
+    """Whether a value that cannot be filtered may hold arguments."""
+    return given is not None and source.raw(given) not in _NOTHING
+
+
 def _chat(source: Source, fields: dict[str, Span], filter_of: FilterOf, faults: FaultCount) -> Iterator[Put]:
     for choice in _objects(source, fields.get("choices")):
-        message = choice.get("message")
-        if not source.is_object(message):
-            continue
-        inside = source.members(message)
-        calls = [
-            (call.get("function"), source.string(call.get("id")) or "")
-            for call in _objects(source, inside.get("tool_calls"))
-        ]
-        puts = [_function(source, function, call_id, filter_of, faults) for function, call_id in calls]
-        puts.append(_function(source, inside.get("function_call"), "", filter_of, faults))
+        puts: list[Put | None] = []
+        for home in (choice.get("message"), choice.get("delta")):
+            inside = source.members(home) if source.is_object(home) else {}
+            for call in _objects(source, inside.get("tool_calls")):
+                call_id = source.string(call.get("id")) or ""
+                puts.append(_function(source, call.get("function"), call_id, filter_of, faults))
+            puts.append(_function(source, inside.get("function_call"), "", filter_of, faults))
         yield from sorted([put for put in puts if put is not None], key=lambda put: put.span.start)
 
 
@@ -98,6 +110,7 @@ def _function(
     given = fields.get("arguments")
     is_text, is_object = source.is_string(given), source.is_object(given)
     if given is None or not (is_text or is_object):
+        faults.count += is_something(source, given)
         return None
     call_filter = find_filter(filter_of, source.string(fields.get("name")) or "", call_id, faults)
     # The format says a string; some servers give the object itself.
