@@ -286,7 +286,24 @@ class TestRules:
     def test_every_mode_arrives(self, tmp_path: Path, mode: str) -> None:
         settings = read(tmp_path, f"[[rules]]\nmatch = 'grep*'\nmode = '{mode}'")
         assert settings.policy.rules[0].modes == (mode,)
-        assert settings.warnings == ()
+        assert [("offload.enabled is false" in warning) for warning in settings.warnings] == [True] * (mode == "model")
+
+    @pytest.mark.parametrize(
+        ("keys", "told"),
+        [
+            pytest.param("[plugins]\norder = ['intent']", True, id="reasons that no rule uses"),
+            pytest.param(
+                "[plugins]\norder = ['intent']\n[plugins.config.intent]\nmode = 'infer'", False, id="inferred"
+            ),
+            pytest.param(
+                "[plugins]\norder = ['intent']\n[[rules]]\nmatch = 'x'\nmode = 'keyword'", False, id="used by a rule"
+            ),
+            pytest.param("", False, id="not asked for"),
+        ],
+    )
+    def test_reasons_that_nothing_uses_are_told_of(self, tmp_path: Path, keys: str, told: bool) -> None:
+        warnings = read(tmp_path, keys).warnings
+        assert any("costs tokens and saves none" in warning for warning in warnings) is told
 
     def test_a_rule_may_wait_for_aged_results(self, tmp_path: Path) -> None:
         found = read(tmp_path, "[[rules]]\nmatch = 'x'\nmode = ['lossless', 'mask']\nage = 9")

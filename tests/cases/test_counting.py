@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
+from bodies import changed_literals
 from cases.talk import Json, assistant, dump, listing, log, messages, result, text, use, user
 from cases.through import gateway, send
 from support import pressing, settings
 
 from coldpress.model.records import Operation
+from coldpress.stores.sqlite import SqliteStore
 from coldpress.testing import StrictUpstream
 
 THINKING = {"type": "thinking", "thinking": "hm " * 400, "signature": "c2ln"}
@@ -76,13 +79,54 @@ def test_n07_a_saving_is_exactly_the_bytes_that_did_not_go_upstream() -> None:
     for body, prepared in zip(bodies, sent, strict=True):
         receipt = prepared.receipt
         assert (receipt.body_bytes, receipt.sent_bytes) == (len(body), len(prepared.body))
-    first = sum(len(b) - len(p.body) for b, p in zip(bodies[:1], sent, strict=False))
+    first = removed_bytes(bodies[0], sent[0].body)
     assert sent[1].receipt.reused_bytes_saved == first, "what was saved before is saved again, and no more"
+    assert first < len(bodies[0]) - len(sent[0].body), "of the text, not of its JSON"
+    removed = [removed_bytes(body, prepared.body) for body, prepared in zip(bodies, sent, strict=True)]
+    assert totals.bytes_removed == {"transformations": removed[-1], "applications": sum(removed)}
     assert totals.transformations.count == 4
     assert totals.reuses == 0 + 1 + 2 + 3
     views = totals.transformations
     assert views.bytes_before == sum(len(log(str(n)).replace("step", 'st"é\\p').encode()) for n in range(4))
     assert totals.body_bytes - totals.sent_bytes == sum(len(b) - len(p.body) for b, p in zip(bodies, sent, strict=True))
+
+
+AGAIN = "Wasted call — file unchanged since your last Read. Refer to that earlier tool_result instead."
+
+
+def test_n07_an_exact_text_that_is_given_back_is_no_reuse_of_a_smaller_view(tmp_path: Path) -> None:
+    """However often it is sent again, and after a restart, when all that is known of it is in the store."""
+    read = {"file_path": "src/a.py"}
+    said = [user("go"), assistant(use("r0", "Read", **read)), user(result("r0", listing("é", lines=400)))]
+    bodies = [messages(*said)]
+    for n in range(1, 4):
+        output = AGAIN if n == 1 else log(str(n))
+        said += [assistant(use(f"t{n}", *(["Read"] if n == 1 else []), **(read if n == 1 else {})))]
+        bodies.append(messages(*(said := [*said, user(result(f"t{n}", output))])))
+    path = tmp_path / "s.sqlite3"
+    with SqliteStore(path) as store, pressing(store=store) as press:
+        sent = press.all(bodies)
+        totals = store.totals()
+    assert [[line.reason for line in one.receipt.lines] for one in sent] == [
+        ["pressed"],
+        ["restored"],
+        ["pressed"],
+        ["pressed"],
+    ]
+    assert [one.receipt.reused for one in sent] == [0, 1, 1, 2]
+    assert (totals.restorations, totals.reuses, totals.applications) == (1, 4, 3 + 4 + 1)
+    skip = len(listing("é", lines=400).encode()) - len(AGAIN.encode())
+    removed = [removed_bytes(b, p.body) + (skip if n else 0) for n, (b, p) in enumerate(zip(bodies, sent, strict=True))]
+    assert totals.bytes_removed["applications"] == sum(removed)
+    with SqliteStore(path) as store, pressing(store=store) as press:
+        again = press(bodies[-1])
+    assert again.body == sent[-1].body
+    assert (again.receipt.reused, again.receipt.reused_bytes_saved) == (3, removed[-1])
+
+
+def removed_bytes(body: bytes, sent: bytes) -> int:
+    """UTF-8 bytes that the texts of a body have more than as they were sent."""
+    return sum(len(old.encode()) - len(new.encode()) for old, new in changed_literals(body, sent))
 
 
 @pytest.mark.parametrize("operation", ["observe", "drain", "off"])

@@ -219,7 +219,10 @@ def check_stats(expected: Expected, sent: tuple[Sent, ...], stats: Json) -> None
     on, grep = int(expected.on), int(bool(expected.grep))
     assert tools == {"web_search": (1, on, on), "grep": (1, on, grep), "read": (len(READS) + 1, 0, 0)}
     assert stats["eligible"]["results"] == 2 * on
-    assert stats["bytes_removed"]["transformations"] == removed_bytes(sent[-1])
+    assert stats["bytes_removed"] == {
+        "transformations": removed_bytes(sent[-1]),
+        "applications": sum(removed_bytes(one) for one in sent),
+    }
     assert (stats["body_bytes"], stats["sent_bytes"]) == (
         sum(len(one.body) for one in sent),
         sum(len(one.upstream) for one in sent),

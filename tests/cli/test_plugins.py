@@ -20,6 +20,7 @@ from coldpress.cli.main import main
 from coldpress.cli.plugins_approval import write_approval
 from coldpress.config.load import load
 from coldpress.config.plugin_settings import Approval
+from coldpress.config.settings import Settings
 from coldpress.model.errors import ColdpressError
 from coldpress.plugins.discovery import Found
 
@@ -82,6 +83,85 @@ class TestList:
         assert "plugins.order: redact does nothing, since it is not approved" in run("check").stderr
         (home / "coldpress.toml").write_text(f'plugins.order = ["redact"]\n{APPROVED}\n')
         assert "redact" not in run("check").stderr
+
+    @pytest.mark.parametrize(
+        ("name", "meant"),
+        [
+            ("intnet", "intent"),
+            ("Intent", "intent"),
+            ("schema-translator", "schema_translator"),
+            ("keyword_compacter", "keyword_compactor"),
+            ("compacter", "compactor"),
+            ("pi", "pii"),
+            ("redakt", "redact"),
+        ],
+    )
+    @pytest.mark.parametrize("command", ["check", "serve"])
+    def test_check_and_serve_name_what_was_likely_meant_once(
+        self,
+        run: Run,
+        home: Path,
+        packages: list[Found],
+        serving: list[Settings],
+        *,
+        command: str,
+        name: str,
+        meant: str,
+    ) -> None:
+        (home / "coldpress.toml").write_text(f'plugins.order = ["{name}"]\n')
+        told = run(command)
+        assert told.exit_code == 0, told.stderr
+        (line,) = (line for line in told.stderr.splitlines() if name in line)
+        assert line.startswith(f"warning: plugins.order: {name} does nothing") and f"; did you mean {meant}?" in line
+
+
+@pytest.fixture
+def serving(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
+    """What `coldpress serve` would have served; no port is opened."""
+    served: list[Settings] = []
+    monkeypatch.setattr("coldpress.cli.serving.serve", served.append)
+    return served
+
+
+class TestTime:
+    """Plugins are asked within the time for reading and deciding, one after the other."""
+
+    @pytest.mark.parametrize(
+        ("count", "settings", "warned"),
+        [
+            pytest.param(4, "", "", id="four as they come"),
+            pytest.param(5, "", "5 plugins may take 1.25 s", id="five as they come"),
+            pytest.param(1, "plugins.hook_seconds = 1.0", "", id="one has it all"),
+            pytest.param(1, "plugins.hook_seconds = 1.5", "1 plugin may take 1.5 s", id="one that has too long"),
+            pytest.param(2, "limits.prepare_seconds = 0.5", "2 plugins may take 0.5 s", id="little time in all"),
+            pytest.param(2, "limits.prepare_seconds = 1.0", "", id="half of little time"),
+        ],
+    )
+    @pytest.mark.parametrize("command", ["check", "serve"])
+    def test_more_than_there_is_is_warned_of(
+        self,
+        run: Run,
+        home: Path,
+        packages: list[Found],
+        serving: list[Settings],
+        *,
+        command: str,
+        count: int,
+        settings: str,
+        warned: str,
+    ) -> None:
+        plugins = [Asks(f"p{n}", may=(), before=lambda view: None) for n in range(count)]
+        idle = [Asks("no-hook", may=(), after=lambda summary: None), Asks("idle", may=(), before=lambda view: None)]
+        packages[:] = [found(one) for one in (*plugins, *idle)]
+        order = [one.PLUGIN.name for one in (*idle, *plugins)]
+        told = [f"plugins.order = {json.dumps(['intent', *order])}", settings]
+        told += [f'[plugins.approved.{name}]\nversion = "1.0"\ncapabilities = []' for name in order if name != "idle"]
+        (home / "coldpress.toml").write_text("\n".join(told))
+        done = run(command)
+        assert done.exit_code == 0, done.stderr
+        found_ = [line for line in done.stderr.splitlines() if "hook_seconds" in line]
+        assert len(found_) == int(bool(warned))
+        assert all(warned in line and "limits.prepare_seconds" in line for line in found_)
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -44,7 +45,7 @@ mode = "infer"
 
 [[plugins.config.compactor.tool_policies]]
 match = "grep*"
-mode = "model"
+mode = "keyword"
 """
     settings = read(tmp_path, text)
     plugins = settings.plugins
@@ -56,7 +57,7 @@ mode = "model"
     assert plugins.approval("other") is None
     assert plugins.tables == {"redact-hosts": {"suffixes": ["corp.example"], "nested": {"most": 3}}}
     assert plugins.intent == IntentKeys(mode="infer")
-    assert settings.policy.rules[0].modes == ("model",)
+    assert settings.policy.rules[0].modes == ("keyword",)
     assert not any("plugins" in warning for warning in settings.warnings if "default_policy" not in warning)
 
 
@@ -109,6 +110,33 @@ def test_what_is_wrong_is_told_with_its_key(tmp_path: Path, text: str, told: str
     with pytest.raises(ConfigError) as caught:
         read(tmp_path, text)
     assert told in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("", id="empty"),
+        pytest.param(" ", id="a space"),
+        pytest.param("a b\nc", id="spaces and lines"),
+        pytest.param("why?", id="a mark"),
+        pytest.param("1st", id="a digit first"),
+        pytest.param("-why", id="a dash first"),
+        pytest.param("warum_nützlich", id="a letter beyond ASCII"),
+        pytest.param("why\n", id="a line's end behind it"),
+        pytest.param("w" * 65, id="one too long"),
+    ],
+)
+def test_a_name_that_no_property_may_have_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        read(tmp_path, f"[plugins]\norder = ['intent']\n[plugins.config.intent]\nfield_name = {json.dumps(name)}\n")
+    _, told = str(caught.value).split("plugins.config.intent.field_name is ")
+    assert "; it must be " in told
+
+
+@pytest.mark.parametrize("name", ["why", "_", "W", "a.b-c_9", "w" * 64])
+def test_a_name_that_properties_have_is_taken(tmp_path: Path, name: str) -> None:
+    text = f"[plugins]\norder = ['intent']\n[plugins.config.intent]\nfield_name = {json.dumps(name)}\n"
+    assert read(tmp_path, text).plugins.intent.field_name == name
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def messages(names: list[int]) -> list[Message]:
 def edits(saved: dict[int, int | None]) -> tuple[Edit, ...]:
     """One edit a message, by what it saves."""
     return tuple(
-        Edit(Span(m * 10, m * 10 + 5), b'"x"', m, Standing(EditKey(bytes([m]) * 32, 0, 0), "x", saved_tokens=tokens))
+        Edit(Span(m * 10, m * 10 + 5), b'"x"', m, Standing(EditKey(bytes([m]) * 32, 0, 0), "x", saved_tokens=tokens), 0)
         for m, tokens in sorted(saved.items())
     )
 

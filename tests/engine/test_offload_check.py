@@ -36,6 +36,9 @@ def check(answer: str, *, text: str = TEXT, shown: str = SHOWN) -> Extract | Ref
         pytest.param('A note says "The parser keeps ... for old clients".', id="a quotation with an ellipsis"),
         pytest.param("The purpose was 'read_config'; nothing else matters.", id="a name of the purpose"),
         pytest.param("Only few of the files matter, the others hold nothing.", id="prose without a name"),
+        pytest.param("It has a 2nd call, see L57; that is NOT all.", id="an ordinal, a line, a stressed word"),
+        pytest.param("The PARSER keeps a MS of time.", id="words of the output in capitals"),
+        pytest.param("A 3-step parser of 12 files.", id="a number in a word"),
         pytest.param("404: this line number begins the extract.", id="a number that only looks like a status"),
     ],
 )
@@ -60,6 +63,12 @@ GOOD = "read_config is defined at src/parser/read_config.py:42. It is called at 
         pytest.param("It calls `read_configs` twice.", id="a span that goes on"),
         pytest.param("It belongs to ABC-118.", id="a ticket that is a piece of another"),
         pytest.param('A note says "kept for new clients".', id="a quotation nobody said"),
+        pytest.param("It fails with TS2345 there.", id="a code of letters and digits"),
+        pytest.param("The key AKIAIOSFODNN7EXAMPLE is used.", id="a key of a manual"),
+        pytest.param("It needs libfoo2 for it.", id="a name with a digit"),
+        pytest.param("It needs v9 of it.", id="a short name with a digit"),
+        pytest.param("It runs on db-prod-17 alone.", id="a host"),
+        pytest.param("It fails with EACCES there.", id="a name in capitals"),
         pytest.param("See https://example.com/x for more.", id="an address"),
     ],
 )
@@ -129,6 +138,32 @@ def test_half_of_the_output_in_bytes_is_the_bound_and_not_a_byte_more() -> None:
     text = "é" * 100
     assert check("a" * 100, text=text, shown="a" * 100) == Extract("a" * 100, 0)
     assert check("a" * 101, text=text, shown="a" * 101) == Refused("too_long")
+
+
+SECRET = "q8Zr2" + "vLmT0w4"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        pytest.param(f"It logs in with password={SECRET} there.", id="in a sentence"),
+        pytest.param(f"DB_PASS={SECRET}", id="a line"),
+        pytest.param("-----BEGIN " + "RSA PRIVATE KEY-----\nMIIEabc\n-----END " + "RSA PRIVATE KEY-----", id="a key"),
+    ],
+)
+def test_a_credential_is_dropped_even_where_the_output_holds_it(statement: str) -> None:
+    text = f"{statement}\n{TEXT}"
+    assert check(f"{GOOD}\n{statement}", text=text, shown=f"{SHOWN}\n{text}") == Extract(GOOD, 1)
+    assert check(statement, text=text, shown=f"{SHOWN}\n{text}") == Refused("unfounded")
+
+
+def test_a_credential_that_only_lines_together_make_up_refuses_the_answer() -> None:
+    line = f"{GOOD}\npassword:\n{SECRET}"
+    assert check(line, shown=f"{SHOWN}\n{line}") == Refused("unfounded")
+
+
+def test_a_span_of_one_letter_hides_no_name() -> None:
+    assert check(f"{GOOD} So `T` is TS2345.", shown=f"{SHOWN}\nT") == Extract(GOOD, 1)
 
 
 @given(st.lists(st.sampled_from(TEXT.splitlines()), min_size=1, max_size=8))

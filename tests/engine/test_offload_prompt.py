@@ -155,7 +155,7 @@ class TestIdentity:
 
     def test_the_policys_version_is_in_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
         before = name()
-        monkeypatch.setattr("coldpress.engine.offload_prompt.POLICY_VERSION", 2)
+        monkeypatch.setattr("coldpress.engine.offload_prompt.POLICY_VERSION", 99)
         assert name() != before
 
     def test_parts_do_not_run_into_each_other(self) -> None:

@@ -23,7 +23,7 @@ def key(message: int) -> EditKey:
 
 def edit(message: int, text: str) -> Edit:
     standing = Standing(key(message), text, "mask", "0" * 64)
-    return Edit(Span(message * 100, message * 100 + 50), f'"{text}"'.encode(), message, standing)
+    return Edit(Span(message * 100, message * 100 + 50), f'"{text}"'.encode(), message, standing, saved_bytes=9)
 
 
 def seen(message: int, standing: Standing | None) -> Seen:

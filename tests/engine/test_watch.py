@@ -298,7 +298,7 @@ def _masked_by_age(body: bytes, *, turns: int) -> tuple[Watch, Sequence[Finding]
     batches = []
     for (begins, ends), at in zip(pairwise((0, *replies)), replies[turns:], strict=False):
         edits = [
-            Edit(text.span, b'"x"', i, Standing(EditKey(listed[i].chain, block, text.part), "x", "mask", "0" * 64))
+            Edit(text.span, b'"x"', i, Standing(EditKey(listed[i].chain, block, text.part), "x", "mask", "0" * 64), 0)
             for i in range(begins, ends)
             for block, result in listed[i].results
             for text in result.texts

@@ -58,7 +58,7 @@ class Talk:
             message = self.conversation.messages[index]
             block, found = message.results[0]
             standing = Standing(EditKey(message.chain, block, found.texts[0].part), "[one line]", mode, "0" * 64)
-            edits.append(Edit(found.texts[0].span, b'"[one line]"', index, standing))
+            edits.append(Edit(found.texts[0].span, b'"[one line]"', index, standing, saved_bytes=9))
         return AgedEdits(self.results[at], tuple(edits))
 
     def without(

@@ -21,6 +21,8 @@ OUR_MARK = b',"cache_control":{"type":"ephemeral"}'
 LAW = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 MASK_ALL = Policy((Rule("*", ("mask",), age=2),))
 """A careless policy: every kind of result may be masked."""
+PRESS_AND_MASK = Policy((Rule("*", ("lossless", "dedupe", "deterministic", "mask"), age=2),))
+"""Views at first sight, and others in their place later."""
 
 FAILED = "\n".join(
     ["collected 90 items", *(f"tests/test_{n}.py ....." for n in range(60)), "1 failed, 89 passed in 3s"]
@@ -212,3 +214,24 @@ def test_the_generated_runs_do_cut() -> None:
 
     play()
     assert sum(count > 2 for count in counts) > len(counts) / 2
+
+
+@pytest.mark.parametrize("restarts", ["one process", "a process for each request"])
+@settings(LAW, max_examples=8)
+@given(run=runs())
+def test_the_sums_are_what_texts_had_fewer_upstream(restarts: str, run: Run) -> None:
+    """To the byte, also where a view takes the place of an earlier one."""
+    found, provider, turns = priced(NO_CACHE, policy=PRESS_AND_MASK), Provider(), list[Turn]()
+    with pressing(found) as press:
+        for body, pause in zip(growing(run.steps), run.pauses, strict=True):
+            with pressing(found, press.store) as fresh:
+                fresh.numbers = press.numbers
+                turns += talk(press if restarts == "one process" else fresh, [body], provider, pauses=[pause])
+        totals = press.store.totals()
+    assert totals.requests == len(turns)
+    pairs = [changed_literals(turn.body, without_our_mark(turn)) for turn in turns]
+    removed = [sum(len(old.encode()) - len(new.encode()) for old, new in texts) for texts in pairs]
+    assert totals.bytes_removed == {"transformations": removed[-1], "applications": sum(removed)}
+    made = [{line.original for line in turn.prepared.receipt.lines if line.mode != "exact"} for turn in turns]
+    again = [len(texts) - len(new) for texts, new in zip(pairs, made, strict=True)]
+    assert [turn.prepared.receipt.reused for turn in turns] == again

@@ -604,7 +604,7 @@ def test_memory_and_file_stop_growing_under_many_requests(tmp_path: Path) -> Non
             store.add_outcome(outcome(f"r{n}"))
             clock.now += 60
             sizes.append(path.stat().st_size)
-            assert store._recent.size_bytes <= 64 * KIB
+            assert store._decisions.recent.size_bytes <= 64 * KIB
         store.sweep(clock.now)
         stored = store.totals().stored
         assert store._queued.waiting([key(f"m{n}") for n in range(400)], []).keys == frozenset()

@@ -8,10 +8,11 @@ from datetime import UTC, datetime
 from coldpress.cli.check_budget import ModelBudget
 from coldpress.config.settings import Settings
 from coldpress.drive.detectors import EXTRA, missing
+from coldpress.drive.driver import PLANNING_SHARE
 from coldpress.measure.prices import Unpriced, cost_usd, prices_for
 from coldpress.measure.windows import window_tokens
 from coldpress.model.usage import Usage
-from coldpress.plugins.admission import admissions
+from coldpress.plugins.admission import Admission, admissions
 from coldpress.plugins.discovery import installed
 
 
@@ -36,10 +37,26 @@ def budget_warnings(budgets: Sequence[ModelBudget]) -> tuple[str, ...]:
 
 
 def plugin_warnings(settings: Settings) -> tuple[str, ...]:
-    """Say which plugins are on and do nothing, and why. What is on and approved is imported for that."""
+    """Say which plugins are on and do nothing, and why, or may take too long. Imports what is on and approved."""
     found = installed() if settings.plugins.others else ()
     judged = admissions(settings.plugins.others, settings.plugins, found, loading="approved")
-    return (*(one.warning for one in judged if one.warning), *_pii_warnings(settings))
+    idle = (one.warning for one in judged if one.warning)
+    return (*idle, *_time_warnings(settings, judged), *_pii_warnings(settings))
+
+
+def _time_warnings(settings: Settings, judged: Sequence[Admission]) -> tuple[str, ...]:
+    """Say that plugins may take longer than there is for them, each within its own time."""
+    loaded = (one.loaded for one in judged if one.acts and one.loaded is not None)
+    count = sum(bool(one.hooks.hook.before_request.get_hookimpls()) for one in loaded)
+    each, most = settings.plugins.hook_seconds, settings.limits.prepare_seconds * PLANNING_SHARE
+    if count * each <= most:
+        return ()
+    plugins = "plugin" if count == 1 else "plugins"
+    return (
+        f"plugins.hook_seconds is {each:g}: {count} {plugins} may take {count * each:g} s of a request, and reading "
+        f"and deciding has {most:g} s ({PLANNING_SHARE:g} of limits.prepare_seconds); past that nothing new in the "
+        "request becomes smaller. Lower plugins.hook_seconds or raise limits.prepare_seconds",
+    )
 
 
 def _pii_warnings(settings: Settings) -> tuple[str, ...]:

@@ -180,6 +180,7 @@ def _root_problems(root: FileKeys, providers: tuple[Provider, ...]) -> list[str]
 def _root_warnings(root: FileKeys) -> list[str]:
     return [
         *_default_policy_warnings(root),
+        *_means_warnings(root),
         *budget_warnings(root.budget, root.budgets),
         *raw_log_warnings(root.budget, raw_log=root.store.raw_log),
     ]
@@ -245,6 +246,25 @@ def _default_policy_warnings(root: FileKeys) -> list[str]:
             "that none of them matches stays exact; say default_policy = true to add coldpress's own rules"
         ]
     return []
+
+
+def _means_warnings(root: FileKeys) -> list[str]:
+    """Name what asks for something that nothing in the file does."""
+    placed = (*(PlacedRule(f"rules[{i}]", rule) for i, rule in enumerate(root.rules)), *reference_rules(root.plugins))
+    told = [
+        f'{rule.at} (match "{rule.keys.match}"): mode model has nobody to ask, since offload.enabled is false; the '
+        "results it matches stay as its other modes leave them"
+        for rule in placed
+        if "model" in rule.keys.mode and not root.offload.enabled
+    ]
+    intent = root.plugins.config.intent
+    asks = "intent" in root.plugins.order and (intent is None or intent.mode == "capture")
+    if asks and not any({"keyword", "model"}.intersection(rule.keys.mode) for rule in placed):
+        told.append(
+            "plugins.order: intent asks the model for the reason of every call, and no rule has the mode keyword or "
+            "model, which would use it; it costs tokens and saves none"
+        )
+    return told
 
 
 def _wrong(file: Path | None, problems: list[str]) -> ConfigError:

@@ -56,7 +56,10 @@ class IntentKeys:
     )
     field_name: str = field(
         default="intent",
-        metadata=say("Name of the added field. A tool that has a field of this name keeps its own."),
+        metadata=say(
+            "Name of the added field: a letter or `_`, then up to 63 letters, digits, `_`, `.` or `-`. A tool that has "
+            "a field of this name keeps its own."
+        ),
     )
 
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import get_args
+from typing import Final, get_args
 
 from coldpress.config.masked import shown
 from coldpress.config.pii_keys import PiiKeys
-from coldpress.config.plugin_keys import PluginsKeys
+from coldpress.config.plugin_keys import IntentKeys, PluginsKeys
 from coldpress.config.plugin_settings import Approval, PluginSettings
 from coldpress.config.read import nearest
 from coldpress.engine.catalogue import Kind
 from coldpress.engine.policy import KIND_PREFIX
+
+_PROPERTY: Final = re.compile("[a-zA-Z_][a-zA-Z0-9_.-]{0,63}")
+"""Names that every provider takes for a property of a tool's schema."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +45,21 @@ def build_plugins(keys: PluginsKeys) -> BuiltPlugins:
         settings,
         problems=(
             *(f"plugins.order names {shown(name)} more than once; keep one of them" for name in twice),
+            *_intent_problems(keys),
             *_pii_problems(keys),
         ),
         warnings=(*_without_rules(keys), *_unused(keys)),
     )
+
+
+def _intent_problems(keys: PluginsKeys) -> list[str]:
+    name = (keys.config.intent or IntentKeys()).field_name
+    if _PROPERTY.fullmatch(name):
+        return []
+    return [
+        f"plugins.config.intent.field_name is {shown(name)}; it must be a letter or _ and up to 63 more letters, "
+        "digits, _, . or - (ASCII), since providers refuse tools with other fields"
+    ]
 
 
 def _pii_problems(keys: PluginsKeys) -> list[str]:

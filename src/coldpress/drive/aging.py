@@ -241,7 +241,7 @@ class Aging:
         candidates, gains = aged_results.aged(session, due, look.known, functools.partial(self.view, conversation))
         self._learn(look, aged_results.learned(session, due, settled, look.known, gains))
         candidates = _in_order((*pressable(conversation, session, candidates), *regretted(conversation, session)))
-        unwritten = self._summaries.unwritten(conversation, due) if self._summaries is not None else ()
+        unwritten = self._summaries.unwritten(conversation, session, due) if self._summaries is not None else ()
         if not candidates and not unwritten:
             return None
         layout = self._counting.layout(asked.name, conversation, session)

@@ -30,7 +30,7 @@ from coldpress.drive.guard import Guard, Screens
 from coldpress.drive.insight import Insight, Opened
 from coldpress.drive.planned import Planned, decided_on, with_edits
 from coldpress.drive.planning import CLIENT_COMPACTION, Planning, wished
-from coldpress.drive.receipts import Sending, lineage_of, receipt_of, unread_receipt
+from coldpress.drive.receipts import Reused, Sending, lineage_of, receipt_of, unread_receipt
 from coldpress.drive.settle import Decided, Settler
 from coldpress.drive.tails import Tails
 from coldpress.drive.watching import Watching
@@ -369,13 +369,13 @@ class Driver:
         # again, and nothing takes it off this reply.
         known = replace(known, calls=())
         body = splice(inbound.body, known.splices)
-        facts = {"request": inbound.request_id, "why": why, "edits": len(known.edits)}
+        reused, facts = Reused.of(known.edits), {"request": inbound.request_id, "why": why, "edits": len(known.edits)}
         log.warning("sent with known edits only", extra=facts)
         receipt = replace(
             unread_receipt(inbound, operation, why),
             sent_bytes=len(body),
-            reused=len(known.edits),
-            reused_bytes_saved=known.saved.bytes,
+            reused=reused.views,
+            reused_bytes_saved=reused.bytes,
         )
         self._store.put((), (), receipt)
         return Prepared(body, inbound.is_changed(body), receipt, stream=False)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from coldpress.drive.aging import Considered, batch_of
 from coldpress.drive.calls import NO_CALL_WORK
 from coldpress.drive.calls_on_the_way import CallWork
-from coldpress.drive.receipts import Sending
+from coldpress.drive.receipts import Reused, Sending
 from coldpress.drive.settle import Decided
 from coldpress.drive.tails import Tails
 from coldpress.engine.belief import Held
@@ -82,16 +82,25 @@ def with_edits(sending: Sending, decided: Decided, session: Session) -> Sending:
     """Say which edits go out in this mode of operation, and which of them were decided now."""
     if sending.operation not in ("press", "drain"):
         return replace(sending, lines=decided.plan.lines)
-    made = frozenset(decided.made)
-    aged = session.aged[-1].edits if decided.batch and session.aged else ()
-    fresh = (edit for edit in session.first[decided.known_edits :] if edit.standing.key in made)
     return replace(
         sending,
         edits=session.edits,
         saved=session.saved,
         rebuild=session.rebuild,
         calls=session.sent_calls,
-        fresh=(*fresh, *aged),
+        reused=Reused.of(session.edits, _made(decided, session)),
         mark=sending.considered.mark if sending.considered else None,
         lines=(*decided.plan.lines, *(sending.considered.lines if sending.considered else ())),
     )
+
+
+def _made(decided: Decided, session: Session) -> dict[EditKey, int]:
+    """Give the texts that were decided on now, each with the bytes that an earlier view of it saved already."""
+    made = dict.fromkeys(decided.made, 0)
+    if decided.aged is None or session.aged[-1:] != (decided.aged,):
+        return made
+    again = {edit.standing.key: 0 for edit in decided.aged.edits}
+    for edit in decided.plan.session.edits:
+        if edit.standing.key in again and edit.standing.mode != "restore":
+            again[edit.standing.key] = edit.saved_bytes
+    return again | made

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Final
 
 from coldpress.drive.aging import Considered
@@ -11,11 +13,42 @@ from coldpress.engine.belief import Held
 from coldpress.engine.session import PlacedRebuild, RestoredCall
 from coldpress.model.conversation import Conversation
 from coldpress.model.edits import NOTHING_SAVED, Edit, Saved
-from coldpress.model.identity import lineage_id
+from coldpress.model.identity import EditKey, lineage_id
 from coldpress.model.plugins import PluginNote
 from coldpress.model.records import Cut, Finding, Line, Operation, Receipt
 from coldpress.wire.marks import Insertion
 from coldpress.wire.tool_schemas import SchemaEdit
+
+
+@dataclass(frozen=True, slots=True)
+class Reused:
+    """Smaller views that were made for earlier requests and are sent again.
+
+    Attributes:
+        views: how many.
+        bytes: of UTF-8 that their texts had more. With what the lines say of views made now that is all that the views
+            of a request save.
+    """
+
+    views: int = 0
+    bytes: int = 0
+
+    @classmethod
+    def of(cls, edits: Iterable[Edit], made: Mapping[EditKey, int] = MappingProxyType({})) -> Reused:
+        """Sum up.
+
+        Args:
+            edits: all that go out. Those that give an exact text back are no smaller views.
+            made: texts that were decided on now, with what an earlier view of them saved already.
+        """
+        views = size = 0
+        for edit in edits:
+            if edit.standing.mode == "restore":
+                continue
+            before = made.get(edit.standing.key)
+            views += before is None
+            size += edit.saved_bytes if before is None else before
+        return cls(views, size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +59,7 @@ class Sending:
         operation: what may be done with it.
         edits: all edits that go out, in the order of their spans.
         saved: what they save together.
-        fresh: those of them that were decided now.
+        reused: those of them that are views made earlier.
         lines: the ledger's lines for decisions made now.
         notes: fixed words.
         held: what the provider is believed to hold, `None` where nobody asked.
@@ -44,7 +77,7 @@ class Sending:
     operation: Operation
     edits: tuple[Edit, ...] = ()
     saved: Saved = NOTHING_SAVED
-    fresh: tuple[Edit, ...] = ()
+    reused: Reused = Reused()
     lines: tuple[Line, ...] = ()
     notes: tuple[str, ...] = ()
     held: Held | None = None
@@ -65,12 +98,6 @@ class Sending:
         if not more:
             return self.edits
         return tuple(sorted((*self.edits, *more), key=lambda put: put.span.start))
-
-    @property
-    def saved_now(self) -> Saved:
-        """What is saved by decisions that were made on this request."""
-        edits, is_new = Saved.by(self.fresh), self.considered is not None and self.considered.written is not None
-        return edits + self.rebuild.saved if is_new and self.rebuild is not None else edits
 
     @property
     def cut(self) -> Cut | None:
@@ -97,8 +124,8 @@ def receipt_of(inbound: Inbound, conversation: Conversation, sending: Sending, s
         body_bytes=inbound.client_bytes,
         sent_bytes=len(sent),
         lines=(*screened.lines, *sending.lines),
-        reused=len(sending.edits) - len(sending.fresh),
-        reused_bytes_saved=(sending.saved - sending.saved_now).bytes,
+        reused=sending.reused.views,
+        reused_bytes_saved=sending.reused.bytes,
         notes=(*screened.notes, *sending.notes),
         harness=inbound.harness,
         prompt_tokens=considered.prompt_tokens if considered else None,

@@ -14,7 +14,7 @@ from coldpress.engine.belief import Held
 from coldpress.engine.cut import priced
 from coldpress.engine.exactness import is_diff, judge
 from coldpress.engine.gate import Terms, settle, worth
-from coldpress.engine.session import Seen
+from coldpress.engine.session import Seen, Session
 from coldpress.measure.economics import Removal
 from coldpress.measure.rates import Unpriced
 from coldpress.measure.tokens import estimate
@@ -34,6 +34,7 @@ class Unwritten:
 
     due: Due
     wanted: Wanted
+    waited: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +73,14 @@ class ResultSummaries:
         made = self._offload.kept([wanted.identity]).get(wanted.identity) if wanted is not None else None
         return (made.text, made.dropped) if made is not None else None
 
-    def unwritten(self, conversation: Conversation, due: Sequence[Due]) -> tuple[Unwritten, ...]:
+    def unwritten(self, conversation: Conversation, session: Session, due: Sequence[Due]) -> tuple[Unwritten, ...]:
         """List the results among these that wait for a summary, in order; may read the store."""
         found: list[Unwritten] = []
         for one in due:
             if one.mode == "model":
                 wanted = self._wanted(conversation, one.seen, conversation.text(one.seen.literal))
                 if wanted is not None:
-                    found.append(Unwritten(one, wanted))
+                    found.append(Unwritten(one, wanted, session.age(one.seen.message) - one.since))
         kept = self._offload.kept([one.wanted.identity for one in found]) if found else {}
         return tuple(one for one in found if one.wanted.identity not in kept)
 
@@ -119,13 +120,14 @@ class ResultSummaries:
             for one, cost in zip(free, costs, strict=True)
             if not isinstance(cost, Unpriced) and worth(Removal(0, _tokens(one, scale), 0, cost), terms)
         ]
+        if not cases:
+            return _declined(record, Cut("does_not_pay", candidates=len(free), requests=terms.requests))
         together = sorted([*((aged, None, 0.0) for aged in others), *cases], key=lambda case: _place_of(case[0]))
         prompt, removals = priced(
             [aged for aged, _, _ in together], reads.ends, held, scale=scale, readable=reads.hopeful
         )
         with_cost: list[Removal] = [
-            removal._replace(summariser_usd=cost)
-            for removal, (_, _, cost) in zip(removals, together, strict=True)
+            removal._replace(summariser_usd=cost) for removal, (_, _, cost) in zip(removals, together, strict=True)
         ]
         ruling = settle(prompt, with_cost, replace(terms, state=held.belief.state))
         chosen = [] if ruling.start is None else [one for _, one, _ in together[ruling.start :] if one is not None]
@@ -200,7 +202,7 @@ def _best_case(one: Unwritten) -> Aged:
     seen, rule = one.due.seen, one.due.rule
     line = Line(seen.tool, seen.classified.kind, "model", "exposed", rule.match, "", len(one.wanted.text.encode()), 0)
     view = View(Standing(seen.key, "", "model"), estimate(one.wanted.text), line)
-    return Aged(seen, view, 0)
+    return Aged(seen, view, one.waited)
 
 
 def _place_of(aged: Aged) -> int:

@@ -102,9 +102,9 @@ class Settler:
             chains: of messages that a batch may be kept by.
         """
         request = _request_of(conversation)
-        standing = self._store.standing((*keys, *request))
+        found = self._store.decided((*keys, *request), chains)
+        standing, batches = found.standings, found.batches
         sent_before = bool([key for key in request if standing.pop(key, None) is not None])
-        batches = self._store.batches(chains)
         if self._sent_exact:
             standing |= {key: Standing(key, None) for key in standing if key in self._sent_exact}
             batches = {after: batch for after, batch in batches.items() if after not in self._sent_exact}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 _SECRET_NAMES: Final = (
-    *("PASSWORD=", "PASSWD=", "SECRET=", "TOKEN=", "APIKEY=", "API_KEY="),
+    *("PASSWORD=", "PASSWD=", "_PASS=", "SECRET=", "TOKEN=", "APIKEY=", "API_KEY="),
     *("ACCESS_KEY=", "SECRET_KEY=", "PRIVATE_KEY=", "ENCRYPTION_KEY="),
 )
 """How the names of secret variables end. `PWD` is not among them: it is the working directory."""
@@ -114,8 +114,26 @@ _LOGINS: Final = (
     (" -u", re.compile(r" -u[ =]?(?P<quote>[\"']?)[\w.@-]{1,80}:(?P<value>[^\s\"'`<,;]{6,400})")),
     ("--user", re.compile(r"--user[ =](?P<quote>[\"']?)[\w.@-]{1,80}:(?P<value>[^\s\"'`<,;]{6,400})")),
     ("login ", re.compile(r"login (?P<quote>\s*)\S+\s+password\s+(?P<value>\S{6,400})")),
+    ("PASS=", re.compile(r"PASS=(?<![A-Za-z0-9]PASS=)(?<=(?P<quote>=))[\"']?(?P<value>[^\s\"'`<,;]{6,400})")),
+    ("passwd ", re.compile(r"(?m)(?:^[ \t]*|[:|→\t] ?)passwd(?P<quote> )(?P<value>[^\s\"'`<,;=-]{6,80})[ \t]*$")),
+    (
+        " -p",
+        re.compile(
+            r"\b(?:mysql|mysqldump|mysqladmin|mysqlimport|mysqlpump|mariadb|mariadb-dump|sshpass)\b"
+            r"[^\n|;&]{0,200}?(?P<quote> -p)[\"']?(?P<value>[^\s\"'`<,;]{6,200})"
+        ),
+    ),
+    (
+        "ookie",
+        re.compile(
+            r"ookie(?:[\"']?\s?[:=]|\s)\s?[\"']?(?:[^\s=;\"']{1,80}=[^\s;\"']{0,400};\s?){0,20}?"
+            r"(?!(?i:domain|path|expires|max-age|samesite|version)=)[^\s=;\"']{1,80}(?P<quote>)="
+            r"(?P<value>[^\s\"'`<,;]{12,400})"
+        ),
+    ),
 )
-"""A needle, and what follows it where a name and a password are given; the last is `.netrc`."""
+"""A needle, and what stands around it where a password or a session is given: to `curl`, in `.netrc`, to a container,
+in a settings file, to database clients, in headers. A quote lets a value count that could be a name."""
 
 _USERINFO: Final = re.compile(r"(?<=://)[^\s/@:\"'<>]{0,80}:([^\s/@\"'<>]{2,200})@(?=[\w\[$<{])")
 _PUBLIC_PASSWORDS: Final = frozenset({"pass", "password", "passwd", "secret", "user", "username", "token", "port"})
@@ -131,6 +149,13 @@ _NO_SECRET: Final = re.compile(
     r"|[\d.,:_+eTZ/-]+[A-Za-z%]{0,7}\.?$"  # a number, a measure, a date
     r"|(?:sha|md|hs|rs|es|utf|aes|rsa|cl)-?\d+|base\d\d"  # an algorithm
 )
+_PHRASE: Final = re.compile(
+    r"(?!(?:.*-)?(?:pass\w*|secret|token|auth\w*|login|user|field|input|form|text|label|hidden|required|reset|min|max"
+    r"|length|strength|current|confirm|new|old|wrong|invalid|not|no|is|has|toggle|show|error|icon|control)(?:-|\Z))"
+    r"[a-z]{3,}(?:-[a-z]{3,})+"
+)
+"""Words as people join them for a password, and none that a form or a program has for its parts."""
+
 _LETTER_AND_DIGIT: Final = re.compile(r"(?=[^A-Za-z]*[A-Za-z])(?=.*[\d!@#^~])")
 
 
@@ -246,9 +271,19 @@ def _is_live(match: re.Match[str]) -> bool:
     """Whether a value that has a secret's name looks like one: random, and neither code nor a stand-in for it."""
     value = _plain(match["value"])
     sign = match.groupdict().get("sign") or ""
-    if any(c in value for c in "()[]{}\\|") or _PLACEHOLDER.match(value) or not _LETTER_AND_DIGIT.match(value):
+    if any(c in value for c in "()[]{}\\|") or _PLACEHOLDER.match(value):
         return False
+    if not _LETTER_AND_DIGIT.match(value):
+        return _is_phrase(match)
     is_said = sign.strip().lower() in ("is", "was")
     if len(value) < 6 or _NO_SECRET.match(value) or (is_said and "-" in value):
         return False
     return bool(match["quote"] and not is_said) or not _CODE.match(value)
+
+
+def _is_phrase(match: re.Match[str]) -> bool:
+    """Whether a password's name is given words between quotation marks, as in `password: "correct-horse"`."""
+    quote, text = match["quote"], match.string
+    if len(quote) != 1 or quote not in "\"'" or text[match.end() : match.end() + 1] != quote:
+        return False
+    return text[match.start() : match.start() + 4].lower() == "pass" and _PHRASE.fullmatch(match["value"]) is not None

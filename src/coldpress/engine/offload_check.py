@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from coldpress.engine.credentials import KEY_BLOCK, holds_secret
 from coldpress.engine.reduce.reduced import size_bytes
 from coldpress.engine.summary.identifiers import identifiers, stands_in
 from coldpress.engine.summary.reply import DECLINES, ERRORS, STACK
 from coldpress.engine.summary.screen import is_plain
+from coldpress.engine.words import NAME, is_name
+from coldpress.engine.words_data import STOP
 
 Refusal = Literal["empty", "too_long", "error_like", "refused", "unfounded"]
 """Why an answer is no extract: no text; above its bound; an error of a server or program that the output does not hold;
@@ -39,7 +42,17 @@ _DOUBT_CHARS: Final = 24
 _AMOUNT: Final = re.compile(r"(?<![\w.,])\d[\d.,]*(?<![.,])(?!\w)")
 """A number that is no part of a name."""
 
+_WITH_HYPHENS: Final = re.compile(r"(?<![\w-])(?=[\w-]*\d)[^\W\d_]\w*(?:-\w+)+(?!\w)")
+"""Words joined by hyphens with a digit among them, such as the name of a host; `200-line` begins with a number."""
+
+_DIGIT_AND_LETTER: Final = re.compile(r"\w*(?:[^\W_]\d|\d[^\W_])\w*")
+_NO_NAME: Final = re.compile(r"\d+(?:st|nd|rd|th)?|L\d+")
+"""An ordinal; a number or the number of a line, which have rules of their own."""
+
 _LINE_FEED: Final = re.compile(r"\r?\n")
+_TAKEN_OUT: Final = "\0"
+"""In the place of a private key: a statement that never holds."""
+
 _MARGIN: Final = " \t-*•>"
 
 
@@ -68,9 +81,10 @@ def checked(answer: str, *, text: str, shown: str, most_bytes: int | None = None
 
     A line that stands in the output as it is holds. Of any other line each sentence holds only if every name in it
     that must be exact (`identifiers`: paths, code, hashes, numbers of three digits and more, words in backticks), every
-    quoted word, every place `path:12` and every `line 12` stands in what the model was shown; and a number that always
-    has a word of doubt in front of it there needs one in the sentence. Nothing is ever repaired; only one fence around
-    the whole answer is taken off.
+    word of letters and digits or in capitals, every quoted word, every place `path:12` and every `line 12` stands in
+    what the model was shown; and a number that always has a word of doubt in front of it there needs one in the
+    sentence. What holds a credential never holds. Nothing is ever repaired; only one fence around the whole answer is
+    taken off.
 
     Args:
         answer: of the model.
@@ -89,13 +103,13 @@ def checked(answer: str, *, text: str, shown: str, most_bytes: int | None = None
         return Refused(wrong)
     lines, total, dropped = [], 0, 0
     source_lines = frozenset(line.strip(_MARGIN) for line in _LINE_FEED.split(text))
-    for line in _LINE_FEED.split(stripped):
+    for line in _LINE_FEED.split(KEY_BLOCK.sub(_TAKEN_OUT, stripped)):
         kept, of = _held(line, shown, source_lines)
         total, dropped = total + of, dropped + of - len(kept)
         if kept or not of:
             lines.append(" ".join(kept) if len(kept) < of else line)
     whole = "\n".join(lines).strip()
-    if total and dropped > MOST_DROPPED_SHARE * total:
+    if (total and dropped > MOST_DROPPED_SHARE * total) or holds_secret(whole):
         return Refused("unfounded")
     return Extract(whole, dropped) if len(whole) >= LEAST_CHARACTERS else Refused("empty")
 
@@ -126,20 +140,45 @@ def _held(line: str, shown: str, source_lines: frozenset[str]) -> tuple[list[str
         return [], 0
     if not is_plain(line):
         return [], 1
-    if bare in source_lines:
+    has_secret = holds_secret(line)
+    if bare in source_lines and not has_secret:
         return [line], 1
     sentences = _SENTENCE_END.split(line.rstrip())
+    if has_secret and not any(map(holds_secret, sentences)):
+        return [], len(sentences)
     return [sentence for sentence in sentences if _holds(sentence, shown)], len(sentences)
 
 
 def _holds(sentence: str, shown: str) -> bool:
+    exact = identifiers(sentence)
     return (
-        all(stands_in(name, shown) for name in identifiers(sentence))
+        not holds_secret(sentence)
+        and all(stands_in(name, shown) for name in exact)
+        and all(_is_known(name, shown) for name in _other_names(sentence, exact))
         and all(_is_quoted(quote, shown) for quote in _quotes(sentence))
         and all(_is_place(match["path"], match["line"], shown) for match in _PLACE.finditer(sentence))
         and all(stands_in(number, shown) for match in _LINES.finditer(sentence) for number in match.groups() if number)
         and not _is_overclaimed(sentence, shown)
     )
+
+
+def _other_names(sentence: str, exact: Sequence[str]) -> Iterator[str]:
+    """Give what looks like a name by its letters alone, beyond the names that are looked for already."""
+    for name in sorted(exact, key=len, reverse=True):
+        sentence = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", " ", sentence)
+    yield from _WITH_HYPHENS.findall(sentence)
+    for token in NAME.findall(_WITH_HYPHENS.sub(" ", sentence)):
+        if (is_name(token) or _DIGIT_AND_LETTER.fullmatch(token)) and not _NO_NAME.fullmatch(token):
+            yield token
+
+
+def _is_known(name: str, shown: str) -> bool:
+    """Whether a name stands in what was shown; an acronym in small letters too, and a word that is only stressed."""
+    if stands_in(name, shown):
+        return True
+    if not (name.isalpha() and name.isupper()):
+        return False
+    return name.lower() in STOP or re.search(rf"(?<!\w){name}(?!\w)", shown, re.IGNORECASE) is not None
 
 
 def _is_overclaimed(sentence: str, shown: str) -> bool:

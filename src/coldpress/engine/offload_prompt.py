@@ -10,7 +10,7 @@ from typing import Final
 from coldpress.engine.reduce.reduced import size_bytes
 from coldpress.engine.without_credentials import without_credentials
 
-POLICY_VERSION: Final = 1
+POLICY_VERSION: Final = 2
 """Changes with the words below and with what `coldpress.engine.offload_check` lets pass: a new name for each."""
 
 INSTRUCTION: Final = """\

@@ -173,7 +173,15 @@ def placed_edit(conversation: Conversation, at: Mapping[bytes, int], standing: S
     literal = next((text for text in block.texts if text.part == key.part), None)
     if literal is None:
         return None
-    return Edit(literal.span, msgspec.json.encode(standing.replacement), message, standing)
+    return _edit(conversation, literal, message, standing)
+
+
+def _edit(conversation: Conversation, literal: TextLiteral, message: int, standing: Standing) -> Edit:
+    replacement = standing.replacement or ""
+    # Decisions with a replacement are made on readable texts; the size on the wire is near enough for any other.
+    size = len(conversation.text(literal).encode()) if literal.readable else len(literal.span) - 2
+    written = msgspec.json.encode(replacement)
+    return Edit(literal.span, written, message, standing, size - len(replacement.encode()))
 
 
 class _Work:
@@ -284,8 +292,7 @@ class _Work:
         self._line_keys.append(place.key)
 
     def _edit(self, place: Place, standing: Standing) -> None:
-        literal = msgspec.json.encode(standing.replacement)
-        self._edits.append(Edit(place.literal.span, literal, place.message, standing))
+        self._edits.append(_edit(self._conversation, place.literal, place.message, standing))
 
     def _note(
         self,

@@ -181,8 +181,11 @@ class Admission:
 
     def must_wait(self, provider: str) -> bool:
         """Whether a request would have to wait now, or be refused."""
+        limiters = self._limiters(provider)
+        if not limiters:
+            return False
         self._let_through()
-        return not self._are_open(self._limiters(provider), self._now())
+        return not self._are_open(limiters, self._now())
 
     async def enter(self, provider: str) -> Place:
         """Wait for a place for a request to a provider. Cancelled, it leaves the queue.

@@ -37,7 +37,7 @@ EDITS: Final = (
     counter(
         f"{_D}.reuses",
         "reuses",
-        "Standing views that were sent again, one per view and request.",
+        "Views that were sent again, one per view and request. Not texts that were given back exact.",
         "applications",
     ),
     counter(
@@ -50,13 +50,13 @@ EDITS: Final = (
     counter(
         f"{_D}.restorations",
         "restorations",
-        "Texts that were given back exact: refusals to read again, and reads that were made again.",
+        "Texts that were given back exact, each once: refusals to read again, and reads that were made again.",
         "results",
     ),
     counter(
         f"{_D}.applications",
         "applications",
-        "Texts that went upstream in another form, each once per request: transformations, reuses and restorations.",
+        "Views that went upstream, each once per request (transformations and reuses), and restorations.",
         "applications",
     ),
     *views(f"{_D}.would_press", "would_press", "Views that were made and not sent (`observe`)."),
@@ -73,7 +73,7 @@ REMOVED: Final = (
     gauge(
         f"{_D}.bytes_removed.applications",
         "applications_bytes_removed",
-        "The same, and again each time a view is sent again. Never to be added to the number above.",
+        "UTF-8 bytes that texts had fewer upstream, on each request anew. Never to be added to the number above.",
         "bytes",
         over=f"{_D}.applications less {_D}.restorations",
     ),

@@ -254,7 +254,8 @@ def _outcome(text: str, guidance: str) -> Outcome:
     wanted = words(guidance)
     if not wanted:
         return "no_words"
-    return "too_much" if relevance(text.split("\n"), wanted).words else "no_match"
+    found = relevance(text.split("\n"), wanted)
+    return "too_much" if found is None or found.words else "no_match"
 
 
 class _Told:

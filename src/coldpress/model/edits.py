@@ -90,13 +90,15 @@ class Batch:
 class Edit:
     """A JSON string literal to put in the place of one in the body.
 
-    `literal` includes its quotes. `message` is the index of the message that holds the span.
+    `literal` includes its quotes. `message` is the index of the message that holds the span. `saved_bytes` is how many
+    bytes of UTF-8 fewer the text has then, as the ledger counts them (below 0 where it has more).
     """
 
     span: Span = field(compare=False)
     literal: bytes
     message: int
     standing: Standing
+    saved_bytes: int = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +106,7 @@ class Saved:
     """What edits take out of a body, summed up.
 
     Attributes:
-        bytes: of the JSON text.
+        bytes: of the body, JSON as it is written.
         tokens: on the scale of `coldpress.measure.tokens`, of those that were counted.
         uncounted: how many edits were never counted.
     """

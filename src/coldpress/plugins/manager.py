@@ -13,6 +13,7 @@ from coldpress.model.plugins import PluginNote
 from coldpress.plugins.admission import Admission, admissions
 from coldpress.plugins.afterwards import Afterwards
 from coldpress.plugins.discovery import Found, installed
+from coldpress.plugins.drafts import CallDraft, RequestDraft
 from coldpress.plugins.facts import CallFacts, PluginEdits, ReplySummary, RequestFacts
 from coldpress.plugins.first_answers import FirstAnswers
 from coldpress.plugins.member import Asked, Member
@@ -30,6 +31,12 @@ class Plugins:
     Args:
         settings: what is on and what was approved.
         found: what is installed; looked up where it is not given. What is on and approved is imported.
+
+    Attributes:
+        warnings: what people should know of plugins that are not used, one sentence each.
+        wants_requests: whether any plugin looks at requests now; every request asks several times.
+        wants_calls: whether any plugin looks at calls in replies now.
+        wants_replies: whether any plugin wants to know how requests end now.
     """
 
     def __init__(self, settings: PluginSettings, *, found: Sequence[Found] | None = None) -> None:
@@ -38,8 +45,11 @@ class Plugins:
             found = installed() if others else ()
         judged = admissions(others, settings, found, loading="approved")
         self._members = tuple(
-            _member(admission, settings.hook_seconds) for admission in judged if admission.acts and admission.loaded
+            _member(admission, settings.hook_seconds, on_rest=self._look_who_is_there)
+            for admission in judged
+            if admission.acts and admission.loaded
         )
+        self._look_who_is_there()
         self._idle = tuple(admission for admission in judged if not admission.acts)
         self._order = others
         self._answers = FirstAnswers()
@@ -50,21 +60,6 @@ class Plugins:
     def is_empty(self) -> bool:
         """Whether no plugin would be asked anything, ever: then nothing of a request needs to be told."""
         return not self._members
-
-    @property
-    def wants_requests(self) -> bool:
-        """Whether any plugin looks at requests now."""
-        return any(member.has("before_request") for member in self._members)
-
-    @property
-    def wants_calls(self) -> bool:
-        """Whether any plugin looks at calls in replies now."""
-        return any(member.has("on_tool_call") for member in self._members)
-
-    @property
-    def wants_replies(self) -> bool:
-        """Whether any plugin wants to know how requests end now."""
-        return any(member.has("after_response") for member in self._members)
 
     def before_request(self, facts: RequestFacts) -> PluginEdits:
         """Ask all plugins about a request, in order; each sees what those before it want.
@@ -91,9 +86,9 @@ class Plugins:
             if not member.has("on_tool_call"):
                 continue
             access = member.access()
-            view = CallView(access, call, arguments)
-            asked = member.ask("on_tool_call", access, call=view)
-            wanted = view.wanted() if asked.stands else None
+            draft = CallDraft(call, arguments)
+            asked = member.ask("on_tool_call", access, call=CallView(access, draft))
+            wanted = draft.wanted() if asked.stands else None
             told(member.count(replace(asked.note, edits=int(wanted is not None))))
             arguments = arguments if wanted is None else wanted
         return None if arguments == call.arguments else arguments
@@ -120,37 +115,43 @@ class Plugins:
         """Tell no more ends of requests; wait a second for those that are waiting."""
         self._afterwards.close()
 
+    def _look_who_is_there(self) -> None:
+        """Say anew what any plugin wants.
+
+        Where two begin to rest at one moment it may go on saying yes for them: they are asked nothing all the same.
+        """
+        self.wants_requests = any(member.has("before_request") for member in self._members)
+        self.wants_calls = any(member.has("on_tool_call") for member in self._members)
+        self.wants_replies = any(member.has("after_response") for member in self._members)
+
     def _ask_about(self, member: Member, facts: RequestFacts, chain: _Chain) -> None:
         access = member.access()
-        view = RequestView(
-            access,
+        draft = RequestDraft(
             facts,
             texts={key: text for key, (text, _) in chain.texts.items()},
             schemas={name: text for name, (text, _) in chain.schemas.items()},
         )
-        asked = member.ask("before_request", access, view=view)
+        asked = member.ask("before_request", access, view=RequestView(access, draft))
         edits = 0
         if asked.stands:
-            texts = view.wanted_texts()
+            texts = draft.wanted_texts()
             for key, text in texts.items():
                 chain.texts[key] = (text, _by(chain.texts.get(key), member.name))
             edits += len(texts)
         if "edit_schemas" in member.granted:
-            asked, changed = self._schemas(member, view, facts, asked, chain)
+            asked, changed = self._schemas(member, draft, asked, chain)
             edits += changed
         chain.notes.append(member.count(replace(asked.note, edits=edits)))
 
-    def _schemas(
-        self, member: Member, view: RequestView, facts: RequestFacts, asked: Asked, chain: _Chain
-    ) -> tuple[Asked, int]:
+    def _schemas(self, member: Member, draft: RequestDraft, asked: Asked, chain: _Chain) -> tuple[Asked, int]:
         """Take over the schemas a plugin wants, each as it was first answered, and note where that differs.
 
         What it answered before holds on a request on which it fails, too: the tools stand at the front of all that a
         provider has cached.
         """
         changed = 0
-        for tool in view.all_tools(facts):
-            name, before = tool.called(), tool.before()
+        for tool in draft.tools():
+            name, before = tool.facts.name, tool.before()
             wanted = tool.wanted() if asked.stands else self._answers.known(member.name, name, before)
             first = self._answers.first(member.name, name, before, wanted) if asked.stands else wanted
             if first != wanted:
@@ -183,7 +184,7 @@ def _telling(member: Member, summary: ReplySummary, told: Callable[[PluginNote],
     return tell
 
 
-def _member(admission: Admission, hook_seconds: float) -> Member:
+def _member(admission: Admission, hook_seconds: float, *, on_rest: Callable[[], None]) -> Member:
     loaded = admission.loaded
     if loaded is None:
         raise ValueError(f"{admission.name} was not loaded")
@@ -193,6 +194,7 @@ def _member(admission: Admission, hook_seconds: float) -> Member:
         settings=admission.settings,
         hooks=loaded.hooks,
         hook_seconds=hook_seconds,
+        on_rest=on_rest,
     )
 
 

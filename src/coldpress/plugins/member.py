@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -54,6 +55,7 @@ class Member:
         settings: a value of its settings type, `None` where it has none.
         hooks: a plugin manager that knows this plugin alone.
         hook_seconds: how long a hook is waited for.
+        on_rest: called once it rests.
     """
 
     def __init__(
@@ -64,6 +66,7 @@ class Member:
         settings: object,
         hooks: pluggy.PluginManager,
         hook_seconds: float,
+        on_rest: Callable[[], None],
     ) -> None:
         self.name = declaration.name
         self.granted = granted
@@ -71,6 +74,7 @@ class Member:
         self._settings = settings
         self._hooks = hooks
         self._seconds = hook_seconds
+        self._on_rest = on_rest
         self._lock = threading.Lock()
         self._sums = {name: _Sums() for name in HOOK_NAMES if getattr(hooks.hook, name).get_hookimpls()}
         self._faults: Counter[PluginFault] = Counter()
@@ -122,6 +126,7 @@ class Member:
         facts = {"plugin": self.name, "hook": note.hook, "fault": note.fault, "detail": note.detail}
         if rests:
             log.error("plugin rests until the process is started again", extra=facts)
+            self._on_rest()
         elif note.fault is not None:
             log.warning("plugin fault, the request went on without it", extra=facts)
         return note

@@ -3,53 +3,52 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 
-from coldpress.model.identity import EditKey
+from coldpress.engine.json_text import decoded
 from coldpress.plugins.access import Access, text_problem
-from coldpress.plugins.facts import CallFacts, RequestFacts, ResultFacts, ToolFacts
+from coldpress.plugins.drafts import CallDraft, RequestDraft, ResultDraft, ToolDraft
+from coldpress.plugins.facts import CallFacts, RequestFacts
 
 
 class ResultView:
     """One text of one tool result. `tool`, `failed` and `first_sight` are free to read."""
 
-    __slots__ = ("_access", "_before", "_facts", "_new")
+    __slots__ = ("_access", "_draft")
 
-    def __init__(self, access: Access, facts: ResultFacts, before: str | None) -> None:
+    def __init__(self, access: Access, draft: ResultDraft) -> None:
         self._access = access
-        self._facts = facts
-        self._before = before
-        self._new: str | None = None
+        self._draft = draft
 
     @property
     def tool(self) -> str:
         """The tool's name, empty where its call is missing."""
         self._access.check()
-        return self._facts.tool
+        return self._draft.facts.tool
 
     @property
     def failed(self) -> bool | None:
         """Whether the wire says that the call failed; `None` where it says nothing."""
         self._access.check()
-        return self._facts.failed
+        return self._draft.facts.failed
 
     @property
     def first_sight(self) -> bool:
         """Whether no model has seen it yet. Others can only be read."""
         self._access.check()
-        return self._facts.first_sight
+        return self._draft.facts.first_sight
 
     @property
     def arguments(self) -> str:
         """JSON text that the tool was called with. Needs `read_results`."""
         self._access.require("read_results", to="read the arguments of a call")
-        return self._facts.arguments()
+        return self._draft.facts.arguments()
 
     @property
     def text(self) -> str:
         """The text as plugins before this one left it, and as this one has edited it. Needs `read_results`."""
         self._access.require("read_results", to="read the text of a result")
-        return self._now()
+        draft = self._draft
+        return draft.before() if draft.new is None else draft.new
 
     def replace(self, text: str) -> None:
         """Put a text in the place of this one, for ever. Needs `edit_results`.
@@ -62,51 +61,37 @@ class ResultView:
         """
         access = self._access
         access.require("edit_results", to="edit a result")
-        what = f"a result of {self._facts.tool or 'an unknown tool'}"
-        if not self._facts.first_sight:
+        what = f"a result of {self._draft.facts.tool or 'an unknown tool'}"
+        if not self._draft.facts.first_sight:
             raise access.refuse(what, "would change what a model has read")
-        problem = text_problem(text, len(self._facts.text().encode()))
+        problem = text_problem(text, len(self._draft.facts.text().encode()))
         if problem:
             raise access.refuse(what, problem)
         with access.editing():
             access.check()
-            self._new = text
-
-    def _now(self) -> str:
-        if self._new is not None:
-            return self._new
-        return self._facts.text() if self._before is None else self._before
-
-    def wanted(self) -> tuple[EditKey, str] | None:
-        """For the manager: what this plugin changed; `None` where nothing."""
-        if self._new is None:
-            return None
-        old = self._facts.text() if self._before is None else self._before
-        return None if self._new == old else (self._facts.key, self._new)
+            self._draft.new = text
 
 
 class ToolView:
     """One tool that a request offers. `name` is free to read."""
 
-    __slots__ = ("_access", "_before", "_facts", "_new")
+    __slots__ = ("_access", "_draft")
 
-    def __init__(self, access: Access, facts: ToolFacts, before: str | None) -> None:
+    def __init__(self, access: Access, draft: ToolDraft) -> None:
         self._access = access
-        self._facts = facts
-        self._before = before
-        self._new: str | None = None
+        self._draft = draft
 
     @property
     def name(self) -> str:
         """As the client calls it."""
         self._access.check()
-        return self._facts.name
+        return self._draft.facts.name
 
     @property
     def schema(self) -> object:
         """Its JSON schema, decoded, a value of your own; `None` where it has none to edit. Needs `edit_schemas`."""
         self._access.require("edit_schemas", to="read the schema of a tool")
-        return json.loads(self._new or self.before())
+        return json.loads(self._draft.new or self._draft.before())
 
     def replace(self, schema: object) -> None:
         """Put another schema in the place of this one. Needs `edit_schemas`.
@@ -121,8 +106,8 @@ class ToolView:
         """
         access = self._access
         access.require("edit_schemas", to="edit the schema of a tool")
-        what = f"the schema of {self._facts.name}"
-        before = self.before()
+        what = f"the schema of {self._draft.facts.name}"
+        before = self._draft.before()
         if before == "null":
             raise access.refuse(what, "has nothing to stand in the place of")
         written = _written(schema)
@@ -133,21 +118,7 @@ class ToolView:
             raise access.refuse(what, problem)
         with access.editing():
             access.check()
-            self._new = written
-
-    def called(self) -> str:
-        """For the manager: the tool's name, also when the run is over."""
-        return self._facts.name
-
-    def before(self) -> str:
-        """For the manager: JSON text of the schema as plugins before this one left it."""
-        if self._before is None:
-            self._before = json.dumps(self._facts.schema(), ensure_ascii=False, separators=(",", ":"))
-        return self._before
-
-    def wanted(self) -> str | None:
-        """For the manager: JSON text of the schema that this plugin wants; `None` where it is the one before."""
-        return None if self._new == self._before else self._new
+            self._draft.new = written
 
 
 class RequestView:
@@ -156,15 +127,11 @@ class RequestView:
     `model`, `provider`, `format`, `harness`, `lineage` and `turn` are free to read and mean what `RequestFacts` says.
     """
 
-    __slots__ = ("_access", "_facts", "_results", "_schemas", "_texts", "_tools")
+    __slots__ = ("_access", "_draft", "_results", "_tools")
 
-    def __init__(
-        self, access: Access, facts: RequestFacts, *, texts: Mapping[EditKey, str], schemas: Mapping[str, str]
-    ) -> None:
+    def __init__(self, access: Access, draft: RequestDraft) -> None:
         self._access = access
-        self._facts = facts
-        self._texts = texts
-        self._schemas = schemas
+        self._draft = draft
         self._results: tuple[ResultView, ...] | None = None
         self._tools: tuple[ToolView, ...] | None = None
 
@@ -202,49 +169,37 @@ class RequestView:
     def last_user_text(self) -> str:
         """The last text of a user, empty where there is none. Needs `read_results`."""
         self._access.require("read_results", to="read the user's words")
-        return self._facts.last_user_text()
+        return self._draft.facts.last_user_text()
 
     @property
     def results(self) -> tuple[ResultView, ...]:
         """Every text of every tool result, in order; those at first sight can be edited."""
-        facts = self._open()
+        self._open()
         if self._results is None:
-            texts = self._texts
-            self._results = tuple(ResultView(self._access, one, texts.get(one.key)) for one in facts.results())
+            self._results = tuple(ResultView(self._access, one) for one in self._draft.results())
         return self._results
 
     @property
     def tools(self) -> tuple[ToolView, ...]:
         """The tools that the request offers, in order."""
-        return self.all_tools(self._open())
+        self._open()
+        if self._tools is None:
+            self._tools = tuple(ToolView(self._access, one) for one in self._draft.tools())
+        return self._tools
 
     def _open(self) -> RequestFacts:
         self._access.check()
-        return self._facts
-
-    def all_tools(self, facts: RequestFacts) -> tuple[ToolView, ...]:
-        """For the manager: the tools, also when the run is over."""
-        if self._tools is None:
-            schemas = self._schemas
-            self._tools = tuple(ToolView(self._access, one, schemas.get(one.name)) for one in facts.tools())
-        return self._tools
-
-    def wanted_texts(self) -> dict[EditKey, str]:
-        """For the manager: the texts that this plugin changed."""
-        found = (view.wanted() for view in self._results or ())
-        return dict(one for one in found if one is not None)
+        return self._draft.facts
 
 
 class CallView:
     """One call of the model, in front of the client. Its arguments alone need a capability."""
 
-    __slots__ = ("_access", "_before", "_facts", "_new")
+    __slots__ = ("_access", "_draft")
 
-    def __init__(self, access: Access, facts: CallFacts, before: str) -> None:
+    def __init__(self, access: Access, draft: CallDraft) -> None:
         self._access = access
-        self._facts = facts
-        self._before = before
-        self._new: str | None = None
+        self._draft = draft
 
     @property
     def tool(self) -> str:
@@ -275,7 +230,8 @@ class CallView:
     def arguments(self) -> str:
         """JSON text, as plugins before this one left it. Needs `read_results` or `edit_schemas`."""
         self._access.require("read_results", "edit_schemas", to="read the arguments of a call")
-        return self._before if self._new is None else self._new
+        draft = self._draft
+        return draft.before if draft.new is None else draft.new
 
     def replace(self, arguments: str) -> None:
         """Give the client other arguments. Needs `edit_schemas`.
@@ -287,20 +243,16 @@ class CallView:
         """
         access = self._access
         access.require("edit_schemas", to="edit the arguments of a call")
-        problem = text_problem(arguments, len(self._before.encode("utf-8", "replace")))
+        problem = text_problem(arguments, len(self._draft.before.encode("utf-8", "replace")))
         if problem or not _is_object(arguments):
-            raise access.refuse(f"a call of {self._facts.tool}", problem or "is no JSON object")
+            raise access.refuse(f"a call of {self._draft.facts.tool}", problem or "is no JSON object")
         with access.editing():
             access.check()
-            self._new = arguments
-
-    def wanted(self) -> str | None:
-        """For the manager: the arguments that this plugin wants; `None` where they are those before."""
-        return None if self._new == self._before else self._new
+            self._draft.new = arguments
 
     def _open(self) -> CallFacts:
         self._access.check()
-        return self._facts
+        return self._draft.facts
 
 
 def _written(schema: object) -> str | None:
@@ -315,6 +267,6 @@ def _written(schema: object) -> str | None:
 
 def _is_object(text: str) -> bool:
     try:
-        return isinstance(json.loads(text), dict)
+        return isinstance(decoded(text), dict)
     except (ValueError, RecursionError):
         return False

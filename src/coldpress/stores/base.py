@@ -128,6 +128,14 @@ class Trace:
     transformations_seen: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Decisions:
+    """What a store knows of a request: standing edits by text, and batches by the message they were decided at."""
+
+    standings: dict[EditKey, Standing]
+    batches: dict[bytes, Batch]
+
+
 Named = Literal["request", "lineage"]
 """What in the ledger has a name of its own: a request its id, a conversation its lineage."""
 
@@ -146,6 +154,13 @@ class Store(Protocol):
         """Find the batches that were decided at these messages (`Message.chain`); others are left out.
 
         Batches that are queued and not yet durable are found too: ask `durable` before you send one.
+        """
+        ...
+
+    def decided(self, keys: Sequence[EditKey], chains: Sequence[bytes]) -> Decisions:
+        """Find what `standing` finds for the keys and `batches` at the chains, in one go: every request asks for both.
+
+        It may be less than one state of the store: what is decided meanwhile may be found for some of them only.
         """
         ...
 

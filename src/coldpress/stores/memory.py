@@ -20,6 +20,7 @@ from coldpress.stores.base import (
     DAY_SECONDS,
     DEFAULT_BOUNDS,
     Bounds,
+    Decisions,
     Direction,
     LedgerEntry,
     LineageSummary,
@@ -108,6 +109,10 @@ class MemoryStore:
             for sha in {sha for batch in found.values() for sha in originals_of(batch)}:
                 self._use(sha, now)
         return found
+
+    def decided(self, keys: Sequence[EditKey], chains: Sequence[bytes]) -> Decisions:
+        """See `Store.decided`."""
+        return Decisions(self.standing(keys), self.batches(chains))
 
     def durable(self, keys: Sequence[EditKey], batches: Sequence[bytes] = ()) -> Future[None]:
         """See `Store.durable`; here nothing outlives the process, so this is done at once."""

@@ -31,6 +31,7 @@ from coldpress.stores.base import (
     DEFAULT_BOUNDS,
     MIB,
     Bounds,
+    Decisions,
     Direction,
     LedgerEntry,
     LineageSummary,
@@ -38,11 +39,11 @@ from coldpress.stores.base import (
     RawEvent,
     Trace,
 )
-from coldpress.stores.batches import originals_of
 from coldpress.stores.headers import without_secrets
 from coldpress.stores.queued import Queued
-from coldpress.stores.recent import TOUCH_SECONDS, recent_batches, recent_standings
+from coldpress.stores.recent import TOUCH_SECONDS
 from coldpress.stores.spending import Unsettled, day_amount, day_names
+from coldpress.stores.sqlite_decisions import SqliteDecisions
 from coldpress.stores.sqlite_jobs import EventJob, FlushJob, OutcomeJob, TouchJob
 from coldpress.stores.sqlite_kept import SqliteKept
 from coldpress.stores.sqlite_pool import ReadPool
@@ -97,9 +98,7 @@ class SqliteStore:
         self._path = path
         self._raw_log, self._notes_bytes = raw_log, bounds.notes_bytes
         self._clock = clock
-        self._recent, self._recent_batches = recent_standings(cache_bytes), recent_batches(cache_bytes)
-        self._queued = Queued()
-        self._unsettled = Unsettled()
+        self._queued, self._unsettled = Queued(), Unsettled()
         self._pool = ReadPool(path, busy_seconds=busy_seconds)
         self._unrecorded = 0
         self._unrecorded_lock = threading.Lock()
@@ -113,7 +112,9 @@ class SqliteStore:
             on_commit=on_commit,
             on_swept=self._forget,
         )
-        self._kept = SqliteKept(self._pool, self._writer.submit, lost=self._lost, clock=clock, cache_bytes=cache_bytes)
+        submit = self._writer.submit
+        self._decisions = SqliteDecisions(self._pool, self._queued, submit, clock=clock, cache_bytes=cache_bytes)
+        self._kept = SqliteKept(self._pool, submit, lost=self._lost, clock=clock, cache_bytes=cache_bytes)
         self._writer.start()
 
     def __enter__(self) -> SqliteStore:
@@ -124,47 +125,15 @@ class SqliteStore:
 
     def standing(self, keys: Sequence[EditKey]) -> dict[EditKey, Standing]:
         """See `Store.standing`."""
-        if not keys:
-            return {}
-        now = self._clock()
-        hits = self._recent.look_up(keys, now=now)
-        stale = list(hits.stale)
-        found = dict(hits.found)
-        if hits.missing:
-            # In this order: a decision that is committed in between has left the queue, and is in the file.
-            found |= self._queued.standings(hits.missing)
-            wanted = set(hits.missing)
-            with self._pool.single_read() as connection:
-                rows = reads.standings(connection, dict.fromkeys(key.chain for key in hits.missing))
-            if rows:
-                self._recent.add([(standing.key, standing) for standing, _ in rows], used=now)
-                # The file was first, whatever is queued.
-                found |= {standing.key: standing for standing, _ in rows if standing.key in wanted}
-                stale += [standing for standing, used in rows if now - used > TOUCH_SECONDS]
-        if stale:
-            originals = frozenset(standing.original for standing in stale if standing.original)
-            self._writer.submit(TouchJob(frozenset(standing.key.chain for standing in stale), originals, now))
-        return found
+        return self._decisions.find(keys, ()).standings
 
     def batches(self, chains: Sequence[bytes]) -> dict[bytes, Batch]:
         """See `Store.batches`."""
-        now = self._clock()
-        hits = self._recent_batches.look_up(chains, now=now)
-        stale = list(hits.stale)
-        found = dict(hits.found)
-        if hits.missing:
-            # Nothing is remembered of a message without a batch: another process may decide one at any time.
-            found |= self._queued.batches(hits.missing)
-            with self._pool.single_read() as connection:
-                rows = reads.batches(connection, dict.fromkeys(hits.missing))
-            if rows:
-                self._recent_batches.add([(batch.after, batch) for batch, _ in rows], used=now)
-                found |= {batch.after: batch for batch, _ in rows}
-                stale += [batch for batch, used in rows if now - used > TOUCH_SECONDS]
-        if stale:
-            originals = frozenset().union(*map(originals_of, stale))
-            self._writer.submit(TouchJob(frozenset(batch.after for batch in stale), originals, now))
-        return found
+        return self._decisions.find((), chains).batches
+
+    def decided(self, keys: Sequence[EditKey], chains: Sequence[bytes]) -> Decisions:
+        """See `Store.decided`."""
+        return self._decisions.find(keys, chains)
 
     def durable(self, keys: Sequence[EditKey], batches: Sequence[bytes] = ()) -> Future[None]:
         """See `Store.durable`."""
@@ -203,9 +172,7 @@ class SqliteStore:
     def _settled(self, job: PutJob, error: StoreError | None) -> None:
         # Remembered before it leaves the queue, so that a reader always finds it in one of the two.
         if error is None:
-            self._recent.add([(standing.key, standing) for standing in job.kept], used=job.now)
-            if job.kept_batch is not None:
-                self._recent_batches.add([(job.kept_batch.after, job.kept_batch)], used=job.now)
+            self._decisions.remember(job.kept, job.kept_batch, used=job.now)
         elif job.receipt is not None:
             self._lost()
         self._queued.remove(job.originals, job.standings, job.batch, job.future)
@@ -219,8 +186,7 @@ class SqliteStore:
         return self._kept.find(keys)
 
     def _forget(self, gone: Set[bytes]) -> None:
-        self._recent.forget(gone)
-        self._recent_batches.forget(gone)
+        self._decisions.forget(gone)
         self._kept.forget(gone)
 
     def add_outcome(self, outcome: Outcome) -> None:
@@ -235,7 +201,7 @@ class SqliteStore:
             else:
                 self._lost()
 
-        self._writer.submit(OutcomeJob(outcome, now, settled))
+        self._writer.submit(OutcomeJob(outcome, now, cost, settled))
 
     def spent_on(self, day: str) -> Amount:
         """See `Store.spent_on`."""

@@ -14,7 +14,6 @@ from coldpress.model.errors import StoreError
 from coldpress.model.records import Outcome
 from coldpress.stores.base import RawEvent
 from coldpress.stores.packing import pack
-from coldpress.stores.spending import day_sums
 from coldpress.stores.sqlite_ledger import write_outcome
 from coldpress.stores.tally import outcome_sums
 
@@ -53,17 +52,21 @@ class Job:
 
 @dataclass(slots=True, eq=False)
 class OutcomeJob(Job):
-    """How a request ended. Nobody waits; `settled` hears of the error, `None` where it is stored."""
+    """How a request ended. Nobody waits; `settled` hears of the error, `None` where it is stored.
+
+    `cost` is what `coldpress.stores.spending.Unsettled` has counted for it: what it adds to its day.
+    """
 
     outcome: Outcome
     now: float
+    cost: Mapping[str, int]
     settled: Callable[[StoreError | None], None]
     _added: dict[str, int] = field(default_factory=dict)
     _first: bool = False
 
     def check(self) -> None:
         """Refuse counts and amounts that no reply can hold."""
-        self._added = outcome_sums(self.outcome) | day_sums(self.outcome, self.now)
+        self._added = {**outcome_sums(self.outcome), **self.cost}
 
     def write(self, connection: sqlite3.Connection) -> int:
         """Write it; the first outcome of a request stays."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 
 import msgspec
@@ -27,26 +28,45 @@ MOST_MATCHES = 6
 _pairs = msgspec.json.Decoder(tuple[tuple[str, str], ...])
 
 
-def standings(connection: sqlite3.Connection, chains: Iterable[bytes]) -> list[tuple[Standing, float]]:
-    """All decisions of these messages, each with the time of its last use."""
-    rows = looked_up(
-        connection,
-        "SELECT s.chain, s.block, s.part, s.replacement, s.mode, s.original, s.recipe, s.saved_tokens, c.last_used"
-        " FROM wanted CROSS JOIN standings s USING(chain) JOIN chains c USING(chain)",
-        chains,
-    )
-    return [(_standing(row), _time(row[-1])) for row in rows]
+@dataclass(frozen=True, slots=True)
+class InFile:
+    """Decisions in the file, each with the time of its last use."""
+
+    standings: list[tuple[Standing, float]] = field(default_factory=list)
+    batches: list[tuple[Batch, float]] = field(default_factory=list)
 
 
-def batches(connection: sqlite3.Connection, chains: Iterable[bytes]) -> list[tuple[Batch, float]]:
-    """The batches decided at these messages, each with the time of its last use."""
+def decisions(connection: sqlite3.Connection, texts: Collection[bytes], messages: Collection[bytes]) -> InFile:
+    """All decisions on the texts of some messages, and the batches decided at some.
+
+    The use of either is noted in one table, which is asked first: most messages have no decision at all, and then one
+    statement is all there is to run. What is stored or swept behind it might as well have been so later or earlier.
+    """
+    used: dict[object, float] = {
+        chain: _time(last)
+        for chain, last in looked_up(
+            connection,
+            "SELECT c.chain, c.last_used FROM wanted CROSS JOIN chains c USING(chain)",
+            dict.fromkeys((*texts, *messages)),
+        )
+    }
+    if not used:
+        return InFile()
     rows = looked_up(
         connection,
-        "SELECT b.after, b.packed, c.last_used"
-        " FROM wanted CROSS JOIN batches b ON b.after = wanted.chain JOIN chains c USING(chain)",
-        chains,
+        "SELECT s.chain, s.block, s.part, s.replacement, s.mode, s.original, s.recipe, s.saved_tokens"
+        " FROM wanted CROSS JOIN standings s USING(chain)",
+        [chain for chain in texts if chain in used],
     )
-    return [(_batch(after, packed), _time(used)) for after, packed, used in rows]
+    packed = looked_up(
+        connection,
+        "SELECT b.after, b.packed FROM wanted CROSS JOIN batches b ON b.after = wanted.chain",
+        [chain for chain in dict.fromkeys(messages) if chain in used],
+    )
+    return InFile(
+        [(_standing(row), used[row[0]]) for row in rows],
+        [(_batch(after, literal), used[after]) for after, literal in packed],
+    )
 
 
 def _batch(after: object, packed: object) -> Batch:
@@ -79,7 +99,7 @@ def _asked(question: str, room: int) -> str:
 
 
 def _standing(row: Sequence[object]) -> Standing:
-    chain, block, part, replacement, mode, original, recipe, saved_tokens, _ = row
+    chain, block, part, replacement, mode, original, recipe, saved_tokens = row
     assert isinstance(chain, bytes) and isinstance(block, int) and isinstance(part, int)
     what = "a stored standing edit"
     return Standing(

@@ -119,9 +119,9 @@ class Totals:
         lineages: conversations. One that comes back after the last of its receipts has expired counts anew.
         transformations: new views of results, made and sent: `first_sight` of those that no model had seen, `aged` of
             those seen before, added up. `by_mode` splits them, and so does `by_tool`.
-        restorations: refusals to read again that were answered with the exact text.
-        reuses: standing edits that were sent again on later requests, one per edit and request; `reused_bytes_saved`
-            is what they had fewer than their originals, in UTF-8 bytes.
+        restorations: texts that were given back exact, each once.
+        reuses: views that were sent again on later requests, one per view and request; `reused_bytes_saved` is what
+            they had fewer than their originals, in UTF-8 bytes. Exact texts that are given back again are in neither.
         would_press: views that were made and not sent, because the gateway only observes.
         removed: tokens that all edits of a request took out of it, those sent again included.
         eligible: results that could have become smaller, whether they did or not.
@@ -175,7 +175,7 @@ class Totals:
 
     @property
     def applications(self) -> int:
-        """Texts that went upstream in another form than the client's: each once per request."""
+        """Views that went upstream, each once per request, and restorations, each once."""
         return self.transformations.count + self.restorations + self.reuses
 
     @property

@@ -7,7 +7,7 @@ Claude Code writes hits with a relative path and context lines with an absolute 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -15,6 +15,9 @@ import msgspec
 from coldpress.engine.reduce.steps import Stepped
 
 MAX_PATH_CHARS = 1024
+MAX_TRIES = 50_000
+"""Ends of paths that are looked up to see what relative paths lack; if it takes more, they are taken as they stand."""
+
 _HIT = re.compile(r"([^\0]{1,1024}?):(\d+):")
 _CONTEXT = re.compile(r"-(\d+)-")
 _PATH = re.compile(r"[^\0]*(?:/|\.[A-Za-z]\w*$)")
@@ -119,9 +122,18 @@ def restore(text: str, params: bytes) -> str:
     return "\n".join(out)
 
 
-def added_lines(params: bytes) -> frozenset[int]:
-    """Say which lines of a pressed search, from 0, are paths that `press` wrote above the lines of a file."""
-    return frozenset(msgspec.json.decode(params, type=_Recipe).headers)
+def placed_lines(text: str, params: bytes) -> dict[int, int]:
+    """Say below which added line each hit and context line of a pressed search stands; all are counted from 0."""
+    recipe = msgspec.json.decode(params, type=_Recipe)
+    headers, plain = set(recipe.headers), set(recipe.plain)
+    placed: dict[int, int] = {}
+    header: int | None = None
+    for index, line in enumerate(text.split("\n")):
+        if index in headers:
+            header = index
+        elif header is not None and index not in plain and _NUMBERED.match(line):
+            placed[index] = header
+    return placed
 
 
 def _spelled_short(path: str, sign: str, recipe: _Recipe) -> bool:
@@ -141,18 +153,31 @@ def _hit(line: str) -> SearchLine | None:
 
 
 def _root(lines: Sequence[str], hits: Sequence[SearchLine | None], known: set[str]) -> str:
-    by_name: dict[str, list[str]] = {}
-    for path in sorted(known):
-        by_name.setdefault(path.rpartition("/")[2], []).append(path)
+    relative = {path for path in known if not path.startswith("/")}
+    names = {path.rpartition("/")[2] for path in relative}
+    tries = 0
     for line, hit in zip(lines, hits, strict=True):
         if hit is not None or not line.startswith("/"):
             continue
-        for match in _CONTEXT.finditer(line, 0, MAX_PATH_CHARS):
+        for match in _CONTEXT.finditer(line, 0, MAX_PATH_CHARS) if names else ():
             path = line[: match.start()]
-            for tail in by_name.get(path.rpartition("/")[2], ()):
-                if path.endswith("/" + tail):
-                    return path[: -len(tail)]
+            if path.rpartition("/")[2] not in names:
+                continue
+            tries += path.count("/")
+            if tries > MAX_TRIES:
+                return ""
+            tails = [tail for tail in _tails(path) if tail in relative]
+            if tails:
+                return path[: -len(min(tails))]
     return ""
+
+
+def _tails(path: str) -> Iterator[str]:
+    """What stands behind each slash of a path."""
+    at = path.find("/")
+    while at >= 0:
+        yield path[at + 1 :]
+        at = path.find("/", at + 1)
 
 
 def _context(line: str, known: set[str]) -> SearchLine | None:

@@ -26,7 +26,7 @@ MAX_CALLED_CHARS: Final = 80
 OPENING_BYTES: Final = 640
 """What the first line may take at most, rerun sentence aside."""
 
-MAX_SCORED_BYTES: Final = 262_144
+MAX_SCORED_BYTES: Final = 196_608
 MAX_SCORED_LINES: Final = 20_000
 """A result beyond either has no view: within both the worst texts known take a core a fifth of a second."""
 
@@ -49,7 +49,7 @@ def reduce(
 ) -> Reduced | None:
     """Give the lines of a result that match a guidance; `None` where they cannot be told or take half of it or more.
 
-    There is none either of a result of more than 256 KiB or 20,000 lines, so that the work has a bound.
+    There is none either of a result of more than 192 KiB or 20,000 lines, so that the work has a bound.
 
     Lines stand in their order, each as the tool wrote it, but for the middle of very long ones. Those that warn, fail
     or sum up, and the first and the last, are shown whatever is looked for. What is left out is counted in its place.
@@ -72,13 +72,14 @@ def reduce(
     wanted = words(guidance)
     if not wanted:
         return None
-    grouped, added = _by_file(text, kind)
+    grouped, placed = _by_file(text, kind)
+    added = frozenset(placed.values())
     lines = grouped.removesuffix("\n").split("\n")
     plain = _as_shown("\n".join(lines)).split("\n")
     found = relevance(plain, wanted)
     if found is None or not found.words:
         return None
-    laid_out = outline(plain, kind, added)
+    laid_out = outline(plain, kind, placed)
     shown = [_shown(line, bare, found) for line, bare in zip(lines, plain, strict=True)]
     half = size_bytes(text) // 2 - OPENING_BYTES
     bounds = Bounds(max_lines, max_bytes, half, CONTEXT_LINES, fill_bytes)
@@ -93,9 +94,7 @@ def reduce(
 
 def _is_too_large(text: str) -> bool:
     """Whether scoring a text might take longer than a request may be held up."""
-    return (
-        len(text) > MAX_SCORED_BYTES or size_bytes(text) > MAX_SCORED_BYTES or text.count("\n") > MAX_SCORED_LINES
-    )
+    return len(text) > MAX_SCORED_BYTES or size_bytes(text) > MAX_SCORED_BYTES or text.count("\n") > MAX_SCORED_LINES
 
 
 def _as_shown(text: str) -> str:
@@ -106,13 +105,13 @@ def _as_shown(text: str) -> str:
     return text
 
 
-def _by_file(text: str, kind: Kind) -> tuple[str, frozenset[int]]:
-    """A search with the path of each file once, above its lines; and the indexes of the lines that this adds.
+def _by_file(text: str, kind: Kind) -> tuple[str, dict[int, int]]:
+    """A search with the path of each file once, above its lines; and below which of these lines each other one belongs.
 
     Paths are half of what many searches hold. Lines keep their own numbers and texts.
     """
     stepped = heading.press(text) if kind == "search" else None
-    return (text, frozenset()) if stepped is None else (stepped.text, heading.added_lines(stepped.params))
+    return (text, {}) if stepped is None else (stepped.text, heading.placed_lines(stepped.text, stepped.params))
 
 
 def _shown(line: str, plain: str, found: Relevance) -> str:

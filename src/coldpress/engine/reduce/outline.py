@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 from coldpress.engine.catalogue import Kind
@@ -37,13 +38,17 @@ class Outline:
     heading_lines: frozenset[int]
 
 
-def outline(lines: Sequence[str], kind: Kind, named: frozenset[int] = frozenset()) -> Outline:
+def outline(lines: Sequence[str], kind: Kind, placed: Mapping[int, int] = MappingProxyType({})) -> Outline:
     """Read lines as `path:12:text`, as `12:text` beneath a path, as names beneath `folder:`, or as plain lines.
 
-    `named` are indexes of lines that are known to name a file.
-
     Dates and times in front of a log's lines are no numbers of lines, so those are looked for in searches alone.
+
+    Args:
+        lines: of the result.
+        kind: of the result.
+        placed: of each line that is known to be of a file, by its index, the index of the line that names this file.
     """
+    named = frozenset(placed.values())
     matches = [
         _NUMBERED.match(line, 0, LOOKED_AT_CHARS) if kind in _NUMBERING and at not in named else None
         for at, line in enumerate(lines)
@@ -62,6 +67,8 @@ def outline(lines: Sequence[str], kind: Kind, named: frozenset[int] = frozenset(
         if path is not None:
             # By the file's name alone: Claude Code spells the paths of hits and of context differently.
             heading, group = None, known.setdefault(path.rpartition("/")[2], index)
+        elif index in placed:
+            heading = group = placed[index]
         elif index in named or _is_heading(lines, matches, index, numbered=numbered):
             heading, group = index, index
         elif line.strip() in _SEPARATORS or (not numbered and not line.strip() and heading is not None):
