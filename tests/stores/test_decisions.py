@@ -182,4 +182,3 @@ def test_numbers_that_would_spoil_the_sums_are_refused(store: Store, wrong: Rece
     with pytest.raises(Exception, match="receipt of r"):
         failed.result()
     assert store.totals().requests == 0
-
