@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -28,3 +30,13 @@ def shared() -> Path:
     if not (SHARED / "data").is_dir():
         pytest.skip("needs the real recordings and captures, which are not part of the repository")
     return SHARED / "data"
+
+
+@pytest.fixture(autouse=True)
+def _own_log() -> Iterator[None]:
+    """Undo what a command in this process does to the log, so that tests behind it in the worker see theirs."""
+    logger = logging.getLogger("coldpress")
+    before = logger.level, logger.propagate, logger.handlers[:]
+    yield
+    level, logger.propagate, logger.handlers = before
+    logger.setLevel(level)  # forgets what was worked out from the other level
