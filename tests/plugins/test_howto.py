@@ -34,7 +34,7 @@ def test_the_settings_of_the_page_load(tmp_path: Path) -> None:
     file = tmp_path / "coldpress.toml"
     file.write_text(order + approved)
     settings = load(file, environ={}, directory=tmp_path).plugins
-    assert settings.order == ("intent", "redact-hosts", "compactor")
+    assert settings.order == ("intent", "redact-hosts")
     assert settings.approval("redact-hosts") is not None
     assert tomllib.loads(entry_point)["project"]["entry-points"]["coldpress.plugins"] == {"shout": "shout:plugin"}
 

@@ -72,7 +72,9 @@ def test_a_matching_line_stands_between_two_lines_on_either_side() -> None:
 def test_the_opening_says_what_was_looked_for_sizes_hash_and_how_to_get_it_all() -> None:
     text = log(l500="linked retry_limit into net.o")
     opening = view(text, "where is retry_limit set")[0]
-    assert opening.startswith("[coldpress: Bash make: a view of the lines that match `retry_limit`: 7 of 1,000 lines, ")
+    assert opening.startswith(
+        "[coldpress: Bash make: a view chosen by `retry_limit`, with what stands around it: 7 of 1,000 lines, "
+    )
     assert f"of {len(text):,} bytes" in opening
     assert "the source is intact, only this view is shortened" in opening
     assert hashlib.sha256(text.encode()).hexdigest() in opening

@@ -179,7 +179,7 @@ def _opening(
     what = what if len(what) <= MAX_CALLED_CHARS else what[: MAX_CALLED_CHARS - 1].rstrip() + "…"
     missed = f", {chosen.missed:,} more that match do not fit" if chosen.missed else ""
     return (
-        f"{MARK}: {what or 'a result'}: a view of the lines that match {_named(found)}:"
+        f"{MARK}: {what or 'a result'}: a view chosen by {_named(found)}, with what stands around it:"
         f" {count:,} of {len(shown) - len(added):,} lines, about {size:,} of {size_bytes(text):,} bytes{missed};"
         f" the source is intact, only this view is shortened; SHA-256 of the whole: {sha}.{sentence}]"
     )
