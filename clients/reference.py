@@ -50,7 +50,7 @@ def arms(settings: Path, folder: Path) -> tuple[Arm, ...]:
     Control runs the deterministic arm's file in `observe`: the same decisions, and no byte of a request changes. The
     last arm's file differs from the model-gated one in one price: reads from the cache cost what other input costs.
     """
-    deterministic, gated = settings / DETERMINISTIC, settings / MODEL_GATED
+    deterministic, gated = settings.absolute() / DETERMINISTIC, settings.absolute() / MODEL_GATED
     content = json.loads(gated.read_text(encoding="utf-8"))
     prices = content["providers"]["deepseek"]["pricing"][MODEL]
     prices["cache_read_usd_per_mtok"] = prices["input_usd_per_mtok"]
