@@ -58,7 +58,7 @@ def is_restored(body: bytes, sent: bytes, name: FormatName) -> None:
 
 
 @pytest.mark.parametrize("block", BLOCKS)
-@pytest.mark.parametrize("order", permutations((0, 1)), ids=["in order", "shuffled"])
+@pytest.mark.parametrize("order", list(permutations((0, 1))), ids=["in order", "shuffled"])
 def test_t01_thinking_keeps_its_bytes_beside_calls_that_are_put_back(block: str, order: tuple[int, int]) -> None:
     tools = ("Grep", "Bash")
     with pressing(asking()) as press:
@@ -83,7 +83,7 @@ SEALED: list[Json] = [
 
 
 @pytest.mark.parametrize("sealed", SEALED, ids=lambda sealed: next(iter(sealed)))
-@pytest.mark.parametrize("order", permutations((0, 1)), ids=["in order", "shuffled"])
+@pytest.mark.parametrize("order", list(permutations((0, 1))), ids=["in order", "shuffled"])
 @pytest.mark.parametrize("model", ["deepseek-v4-pro", "gpt-5-mini", "kimi-k2-thinking"])
 def test_t01_reasoning_of_a_chat_keeps_its_bytes_beside_calls_that_are_put_back(
     sealed: Json, order: tuple[int, int], model: str
