@@ -65,7 +65,7 @@ def test_what_was_spent_counts_over_a_restart_until_the_day_is_over(tmp_path: Pa
             assert int(reply.headers["retry-after"]) == 12 * 3600
             told = json.loads(reply.body)
             assert (told["type"], told["error"]["type"]) == ("error", "rate_limit_error")
-            for fact in (f"{spent['usd']:.2f} USD", "2026-11-30", "0.07", "2026-12-01T00:00:00Z"):
+            for fact in (f"{spent['usd']:.3g} USD", "2026-11-30", "0.07", "2026-12-01T00:00:00Z"):
                 assert fact in told["error"]["message"]
             assert len(upstream.exchanges) == asked, "nothing went to the provider"
             clock.wait(12 * 3600 - 1)

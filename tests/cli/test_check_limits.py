@@ -41,6 +41,7 @@ def filled(home: Path, *bills: float | None) -> None:
     [
         pytest.param(CAP, (0.5,), [], id="kept"),
         pytest.param(CAP, (0.75, 0.5), ["1.25 USD were spent today"], id="reached"),
+        pytest.param(CAP.replace("1.0", "0.0005"), (0.00091,), ["0.00091 USD were spent today"], id="less than a cent"),
         pytest.param(CAP, (0.5, None, None), ["2 of today's requests are of unknown cost"], id="unpriced replies"),
         pytest.param("", (2.0, None), [], id="no cap"),
         pytest.param(CAP, (), [], id="no store yet"),

@@ -83,6 +83,14 @@ def test_one_request_shows_belief_and_prediction_beside_what_was_reported(run: R
     assert len(shown.splitlines()) <= 30, "a person reads one screen"
 
 
+def test_a_prompt_that_a_plugin_made_longer_is_said_to_be_longer(run: Run, home: Path) -> None:
+    with SqliteStore(home / "s.sqlite3") as store:
+        store.put([], [], replace(receipt("r"), removed_tokens=-17))
+        store.flush()
+    shown = run("ledger", "show", "r", "--store", "s.sqlite3").stdout
+    assert "tokens sent, 17 more than came" in shown and "-17" not in shown
+
+
 def test_a_declined_cut_a_miss_and_dropped_reasoning_are_told(run: Run, ledger: Path) -> None:
     shown = run("ledger", "show", "req-warm", "--store", str(ledger)).stdout
     assert "declined: waiting, 0 of 4 results; 9,000 tokens out, 60,000 written again" in shown

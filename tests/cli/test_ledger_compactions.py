@@ -53,7 +53,7 @@ def ledger(home: Path) -> Path:
         store.put([(original_sha(SUMMARY), SUMMARY)], [], first)
         store.put([], [], second)
         store.put([], [], receipt("req-below", received_at=AT + 90))
-        noticed = (Finding("cached_tokens_dropped", tokens=5_000),)
+        noticed = (Finding("cached_tokens_dropped", messages=(4,), tokens=5_000),)
         store.add_outcome(Outcome("req-summary", 200, "complete", 1.0, findings=noticed))
         store.flush()
     return path
@@ -77,7 +77,7 @@ def test_a_request_shows_what_was_taken_out_who_summarised_and_what_was_found(ru
     )
     assert facts["findings"] == (
         "amnesia_loop in Read, messages m3, m17, 1,200 tokens; head_reserialised in tools; "
-        "cached_tokens_dropped, 5,000 tokens"
+        "cached_tokens_dropped, message m4, 5,000 tokens"
     )
     assert facts["cut"].startswith("applied: pressure, 3 edits")
     assert len(shown.splitlines()) <= 30, "a person reads one screen"

@@ -66,6 +66,22 @@ def test_the_how_to_page_loads_as_it_is(tmp_path: Path) -> None:
             "goes in a circle (openrouter -> openrouter)",
             id="itself",
         ),
+        pytest.param(
+            '[providers.openrouter]\nfailover = "openrouter"',
+            "goes in a circle (openrouter -> openrouter)",
+            id="itself, without a key",
+        ),
+        pytest.param(
+            '[providers.anthropic]\nfailover = "openrouter"\n[providers.openrouter]\napi_key_env = "NOT_SET"',
+            "set it, or take the line out together with providers.anthropic.failover, which cannot do without",
+            id="a key that is not set",
+        ),
+        pytest.param(
+            '[providers.anthropic]\nfailover = "mine"\n'
+            '[providers.mine]\nurl = "http://127.0.0.1:8000"\napi_key_env = "NOT_SET"',
+            "take the line out so that the client's own key passes through",
+            id="a key that is not set, on this machine",
+        ),
         pytest.param('[providers.anthropic]\nfailover_model = "m"', "stands without", id="a model without a provider"),
     ],
 )

@@ -154,6 +154,11 @@ def test_a_name_that_properties_have_is_taken(tmp_path: Path, name: str) -> None
             id="a plugin that is not on",
         ),
         pytest.param(
+            "[plugins.config.intnt]",
+            "plugins.config.intnt is not used, since plugins.order does not name intnt; did you mean intent?",
+            id="a misspelt name of one that is not on",
+        ),
+        pytest.param(
             "plugins.order = ['compactor']",
             "plugins.order: compactor has no tool_policies in plugins.config.compactor, so it makes nothing smaller",
             id="a compactor without rules",

@@ -189,7 +189,7 @@ def test_who_waits_too_long_is_told_to_come_again_soon() -> None:
         assert list(them.refused) == ["b"]
         told = them.refused["b"]
         assert (told.status, told.code, told.retry_after_seconds, told.again) == (429, "busy", 1, True)
-        assert "limits.concurrency" in told.message
+        assert "1 request is running (limits.concurrency)" in told.message
         await them.end("a")
         assert them.got == ["a", "c"]
 

@@ -36,13 +36,13 @@ def _spend_warnings(settings: Settings, now: float) -> Iterable[str]:
         spent = store.spent_on(day_of(now))
     if spent.usd >= cap:
         yield (
-            f"limits.daily_usd is {cap:g}, and {spent.usd:.2f} USD were spent today (UTC): inference requests are "
+            f"limits.daily_usd is {cap:g}, and {spent.usd_text} USD were spent today (UTC): inference requests are "
             "refused until the day is over"
         )
     if spent.unpriced:
         yield (
             f"limits.daily_usd is {cap:g}, and {spent.unpriced} of today's requests are of unknown cost: more was "
-            f"spent than the {spent.usd:.2f} USD that are counted; coldpress ledger list shows which"
+            f"spent than the {spent.usd_text} USD that are counted; coldpress ledger list shows which"
         )
 
 

@@ -45,8 +45,15 @@ def _request_facts(receipt: Receipt) -> tuple[tuple[str, str], ...]:
         ("operation", receipt.operation),
         ("messages", say_count(receipt.messages)),
         ("body", f"{say_count(receipt.body_bytes)} bytes came, {say_count(receipt.sent_bytes)} were sent"),
-        ("prompt", f"{say_count(receipt.prompt_tokens)} tokens sent, {say_count(receipt.removed_tokens)} left out"),
+        ("prompt", _prompt(receipt)),
     )
+
+
+def _prompt(receipt: Receipt) -> str:
+    sent, removed = f"{say_count(receipt.prompt_tokens)} tokens sent", receipt.removed_tokens
+    if removed is not None and removed < 0:  # a plugin may put a longer text in place of a result
+        return f"{sent}, {say_count(-removed)} more than came"
+    return f"{sent}, {say_count(removed)} left out"
 
 
 def _decision_facts(receipt: Receipt) -> tuple[tuple[str, str], ...]:

@@ -74,7 +74,8 @@ def _summary(pressure: Pressure) -> str:
 def _finding(finding: Finding) -> str:
     told = finding.kind + (f" in {finding.where}" if finding.where else "")
     if finding.messages:
-        told += f", messages {', '.join(f'm{number}' for number in finding.messages)}"
+        told += ", message " if len(finding.messages) == 1 else ", messages "
+        told += f"{', '.join(f'm{number}' for number in finding.messages)}"
     return told + (f", {say_count(finding.tokens)} tokens" if finding.tokens is not None else "")
 
 

@@ -35,7 +35,8 @@ def failover_problems(given: Mapping[str, ProviderKeys], providers: Sequence[Pro
             hint = f"did you mean {near}?" if near else f"providers are {', '.join(by_name)}"
             told.append(f"{at} is {shown(keys.failover)}, which is no provider; {hint}")
             continue
-        told += [f"{at} is {other.name}, {wrong}" for wrong in _wrong(by_name[name], other, given)]
+        if other.name != name:  # itself is a circle, of which `_circles` tells
+            told += [f"{at} is {other.name}, {wrong}" for wrong in _wrong(by_name[name], other, given)]
     return told + _circles(by_name)
 
 

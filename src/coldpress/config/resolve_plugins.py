@@ -9,7 +9,7 @@ from typing import Final, get_args
 
 from coldpress.config.masked import shown
 from coldpress.config.pii_keys import PiiKeys
-from coldpress.config.plugin_keys import IntentKeys, PluginsKeys
+from coldpress.config.plugin_keys import BUILTIN_PLUGINS, IntentKeys, PluginsKeys
 from coldpress.config.plugin_settings import Approval, PluginSettings
 from coldpress.config.read import nearest
 from coldpress.engine.catalogue import Kind
@@ -92,7 +92,7 @@ def _unused(keys: PluginsKeys) -> list[str]:
     told = []
     for name in keys.config.said:
         if name not in keys.order:
-            near = nearest(name, keys.order)
+            near = None if name in BUILTIN_PLUGINS else nearest(name, (*keys.order, *BUILTIN_PLUGINS))
             meant = f"; did you mean {near}?" if near else ""
             told.append(f"plugins.config.{name} is not used, since plugins.order does not name {name}{meant}")
     return told

@@ -68,7 +68,7 @@ def build_providers(
                     environ,
                     problems,
                     None if secrets == "required" else warnings,
-                    otherwise="so that the client's own key passes through",
+                    otherwise=_without_key(name, url, given),
                 ),
                 pricing=build_prices(keys.pricing, f"providers.{name}", problems),
                 concurrency=keys.concurrency,
@@ -78,6 +78,14 @@ def build_providers(
             )
         )
     return BuiltProviders(tuple(providers), tuple(problems), tuple(warnings))
+
+
+def _without_key(name: str, url: str, given: Mapping[str, ProviderKeys]) -> str:
+    """Say what else to do where a provider's key is taken out: another machine that stands in for one needs it."""
+    first = [f"providers.{other}.failover" for other, keys in given.items() if keys.failover == name != other]
+    if not first or is_loopback(urlsplit(url).hostname or ""):
+        return "so that the client's own key passes through"
+    return f"together with {' and '.join(first)}, which cannot do without a key of its own there"
 
 
 def is_loopback(host: str) -> bool:

@@ -20,7 +20,7 @@ from coldpress.engine.aged import Aged, Due, Known, RuleOf
 from coldpress.engine.aged_view import View, view
 from coldpress.engine.belief import Held
 from coldpress.engine.binding import editable_from
-from coldpress.engine.cut import Weighed, weigh
+from coldpress.engine.cut import Choose, Weighed, weigh
 from coldpress.engine.gate import Terms
 from coldpress.engine.policy import RuleMode
 from coldpress.engine.rebuild import Written
@@ -194,12 +194,19 @@ class Aging:
         settings: with the rules.
         accounts: for prices and forecasts.
         counting: of tokens.
+        choose: says which aged results go.
         summaries: of single results, `None` where nobody makes any.
     """
 
     def __init__(
-        self, settings: Settings, accounts: Accounts, counting: Counting, summaries: ResultSummaries | None = None
+        self,
+        settings: Settings,
+        accounts: Accounts,
+        counting: Counting,
+        choose: Choose,
+        summaries: ResultSummaries | None = None,
     ) -> None:
+        self._choose = choose
         self._settings = settings
         self._accounts = accounts
         self._counting = counting
@@ -289,6 +296,7 @@ class Aging:
             floor=self._floor(asked),
             operation=asked.operation,
             stopped=asked.lineage.stopped,
+            choose=self._choose,
         )
         weighed = ask(readable=reads.hopeful)
         if not weighed.chosen or asked.held.belief.state == "cold" or not reads.needs_marks:

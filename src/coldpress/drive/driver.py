@@ -15,7 +15,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import replace
 from typing import TypeVar
 
@@ -33,8 +33,9 @@ from coldpress.drive.planning import CLIENT_COMPACTION, Planning, wished
 from coldpress.drive.receipts import Reused, Sending, lineage_of, receipt_of, unread_receipt
 from coldpress.drive.settle import Decided, Settler
 from coldpress.drive.tails import Tails
-from coldpress.drive.watching import Watching
+from coldpress.drive.watching import Watching, with_overflow_found
 from coldpress.drive.weighing import Weighing
+from coldpress.engine.cut import Choose, by_gate
 from coldpress.engine.session import Session
 from coldpress.measure.rates import Unpriced
 from coldpress.model.conversation import Conversation
@@ -49,8 +50,7 @@ from coldpress.wire.span import Misread, splice
 log = logging.getLogger(__name__)
 
 OFFLOAD_BYTES = 48 * 1024
-"""Requests with more unread bytes than this are read in a thread. Below, the change of threads costs more (0.4 ms a
-request at 128 KiB) than it saves others: a 12 kB log to press takes five milliseconds either way."""
+"""Requests with more unread bytes than this are read in a thread: below, the change costs more than it saves others."""
 
 NO_TIME = "no_time"
 """The receipt's word for a request of which there was no time to say whether anything may become smaller."""
@@ -69,15 +69,25 @@ class Driver:
         settings: frozen settings.
         store: where originals, decisions and receipts are kept.
         clock: seconds since 1970.
+        choose: says which aged results go.
+        workers: does what would hold up the event loop; threads where not given.
     """
 
-    def __init__(self, settings: Settings, store: Store, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        store: Store,
+        *,
+        clock: Callable[[], float] = time.time,
+        choose: Choose = by_gate,
+        workers: Executor | None = None,
+    ) -> None:
         self._settings = settings
         self._store = store
         self._reader: Reader[Session] = Reader(seed=int.from_bytes(os.urandom(8), "little"))
         self._lock = threading.Lock()
         # More than one, so that a giant request does not hold up the others: threads take turns.
-        self._workers = ThreadPoolExecutor(PLANNING_THREADS, thread_name_prefix="coldpress-plan")
+        self._workers = workers or ThreadPoolExecutor(PLANNING_THREADS, thread_name_prefix="coldpress-plan")
         self._settler = Settler(store, require_log=settings.require_raw_log)
         self._clock = clock
         self._accounts = Accounts(settings, store, clock=clock)
@@ -92,6 +102,7 @@ class Driver:
             insight=self._insight,
             settler=self._settler,
             workers=self._workers,
+            choose=choose,
         )
         self._planning = Planning(
             settings,
@@ -166,7 +177,7 @@ class Driver:
                     outcome, opened.held, event_before=opened.had_events, cut_here=opened.cut_here
                 )
                 outcome = replace(outcome, findings=found) if found else outcome
-            outcome = _with_overflow_found(outcome)
+            outcome = with_overflow_found(outcome)
             if opened is not None and not self._accounts.ready:
                 self._workers.submit(self._write_down, opened, outcome)
                 return
@@ -226,7 +237,7 @@ class Driver:
 
     def close(self) -> None:
         """Let the workers go, once what they have begun is done."""
-        self._workers.shutdown(wait=True, cancel_futures=False)
+        self._workers.shutdown(wait=True)
         self._extensions.close()
 
     async def _prepare(self, inbound: Inbound) -> Prepared:
@@ -371,12 +382,8 @@ class Driver:
         body = splice(inbound.body, known.splices)
         reused, facts = Reused.of(known.edits), {"request": inbound.request_id, "why": why, "edits": len(known.edits)}
         log.warning("sent with known edits only", extra=facts)
-        receipt = replace(
-            unread_receipt(inbound, operation, why),
-            sent_bytes=len(body),
-            reused=reused.views,
-            reused_bytes_saved=reused.bytes,
-        )
+        receipt = unread_receipt(inbound, operation, why)
+        receipt = replace(receipt, sent_bytes=len(body), reused=reused.views, reused_bytes_saved=reused.bytes)
         self._store.put((), (), receipt)
         return Prepared(body, inbound.is_changed(body), receipt, stream=False)
 
@@ -389,12 +396,3 @@ class Driver:
         if self._settings.store.raw_log:
             headers = tuple(inbound.headers.items())
             self._store.log_event(inbound.request_id, inbound.received_at, "request", headers, inbound.body)
-
-
-def _with_overflow_found(outcome: Outcome) -> Outcome:
-    """Write down as a finding that the prompt was too long, which is how the ledger keeps it."""
-    told = outcome.overflow
-    if told is None:
-        return outcome
-    found = Finding("window_overflow", tokens=told.window_tokens)
-    return replace(outcome, findings=(*outcome.findings, found), overflow=None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor
 from dataclasses import replace
 from typing import Final, Literal
 
@@ -43,7 +43,7 @@ class Guard:
         workers: threads to look in.
     """
 
-    def __init__(self, keys: PiiKeys | None, store: Store, workers: ThreadPoolExecutor) -> None:
+    def __init__(self, keys: PiiKeys | None, store: Store, workers: Executor) -> None:
         self._store = store
         self._workers = workers
         self._screening: Screening | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import xxhash
@@ -147,3 +147,12 @@ class Watching:
         if last is None or last.writing is None or now is None:
             return ()
         return reserialised(last.writing, now)
+
+
+def with_overflow_found(outcome: Outcome) -> Outcome:
+    """Write down as a finding that the prompt was too long, which is how the ledger keeps it."""
+    told = outcome.overflow
+    if told is None:
+        return outcome
+    found = Finding("window_overflow", tokens=told.window_tokens)
+    return replace(outcome, findings=(*outcome.findings, found), overflow=None)

@@ -22,6 +22,7 @@ from coldpress.drive.result_summaries import ResultSummaries, Sought, with_kept
 from coldpress.drive.settle import Settler
 from coldpress.drive.summariser import Summariser
 from coldpress.engine.belief import Held
+from coldpress.engine.cut import Choose
 from coldpress.engine.session import Session
 from coldpress.model.conversation import Conversation
 from coldpress.model.overflow import Overflow
@@ -41,6 +42,7 @@ class Weighing:
         insight: what is known of conversations.
         settler: what was decided earlier.
         workers: where a forecast is read in the background.
+        choose: says which aged results go.
     """
 
     def __init__(
@@ -52,6 +54,7 @@ class Weighing:
         insight: Insight,
         settler: Settler,
         workers: Executor,
+        choose: Choose,
     ) -> None:
         self._accounts = accounts
         self._insight = insight
@@ -60,7 +63,7 @@ class Weighing:
         self._lacks_log = settings.require_raw_log and not settings.store.raw_log  # then the store takes no batch
         self._counting = Counting()
         self._summaries = ResultSummaries(Offload(settings.offload, store)) if settings.offload.enabled else None
-        self._aging = Aging(settings, accounts, self._counting, self._summaries)
+        self._aging = Aging(settings, accounts, self._counting, choose, self._summaries)
         asks_model = settings.summariser.kind != "structural"
         summariser = Summariser(settings.summariser) if asks_model else None
         self._notebook = Notebook(settings.notes, store)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from coldpress.engine.aged import Aged
@@ -11,6 +11,16 @@ from coldpress.engine.gate import Ruling, Terms, settle
 from coldpress.measure.economics import Prompt, Removal, suffixes
 from coldpress.measure.rates import Unpriced
 from coldpress.model.records import Cut, CutReason, Operation
+
+Choose = Callable[[Sequence[Aged], Prompt, Sequence[Removal], Terms], Ruling]
+"""Says which of the results that may go now go, all behind a start: given them in the order of the prompt, the prompt,
+what each of them frees, and what is known of prices and cache. It may be asked twice on one request, where a read can
+end elsewhere the second time."""
+
+
+def by_gate(_: Sequence[Aged], prompt: Prompt, removals: Sequence[Removal], terms: Terms) -> Ruling:
+    """Let the gate choose, whatever the results are."""
+    return settle(prompt, removals, terms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +42,7 @@ def weigh(
     readable: tuple[int, ...] | None = None,
     operation: Operation = "press",
     stopped: bool = False,
+    choose: Choose = by_gate,
 ) -> Weighed:
     """Decide which aged results of a request become smaller now.
 
@@ -45,6 +56,7 @@ def weigh(
         readable: where a read can end, in tokens; `None` for anywhere.
         operation: only `press` makes edits; the others say what `press` would have done.
         stopped: the provider dropped reasoning after an edit in this conversation, which is why it drains.
+        choose: says what goes.
     """
     if not candidates:
         return Weighed((), Cut("nothing_aged"))
@@ -59,7 +71,7 @@ def weigh(
     if isinstance(terms, Cut):
         ruling = Ruling(None, replace(terms, candidates=len(free)))
     else:
-        ruling = settle(prompt, removals, replace(terms, state=held.belief.state))
+        ruling = choose(free, prompt, removals, replace(terms, state=held.belief.state))
     first = next((place for place, aged in enumerate(free) if aged.view.ungated), None)
     chosen: tuple[Aged, ...] = tuple(free[ruling.start :]) if ruling.start is not None else ()
     cut = ruling.cut

@@ -100,11 +100,13 @@ class Limiter:
         """Say why somebody does not get through; `opens_in` is 0 where one must end first."""
         if opens_in > 0:
             code: Code = "rate_limited"
-            what, key = f"{self._allowance.rpm} requests have gone to providers within a minute", "rpm"
+            most, key = self._allowance.rpm, "rpm"
+            what = f"{most} {'request has' if most == 1 else 'requests have'} gone to providers within a minute"
             retry = math.ceil(opens_in)
         else:
             code, retry = "busy", _SOON_SECONDS
-            what, key = f"{self._allowance.concurrency} requests are running", "concurrency"
+            most, key = self._allowance.concurrency, "concurrency"
+            what = f"{most} {'request is' if most == 1 else 'requests are'} running"
         message = (
             f"coldpress: {what} ({self.at}.{key}), and this one would wait longer than {wait_seconds:g} s "
             f"(limits.wait_seconds); try again in {retry} s"

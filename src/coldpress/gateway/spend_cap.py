@@ -130,9 +130,13 @@ class SpendCap:
 def _reached(budget: Budget, spent: Amount, now: float) -> Limited:
     at = datetime.fromtimestamp(now, UTC)
     resets = datetime(at.year, at.month, at.day, tzinfo=UTC) + _DAY
-    unknown = f", and {spent.unpriced} requests of unknown cost" if spent.unpriced else ""
+    unknown = (
+        f", and {spent.unpriced} {'request' if spent.unpriced == 1 else 'requests'} of unknown cost"
+        if spent.unpriced
+        else ""
+    )
     message = (
-        f"coldpress: {spent.usd:.2f} USD were spent on {at.date().isoformat()} (UTC){unknown}, and limits.daily_usd "
+        f"coldpress: {spent.usd_text} USD were spent on {at.date().isoformat()} (UTC){unknown}, and limits.daily_usd "
         f"allows {budget.usd:g}; it begins anew at {resets:%Y-%m-%dT%H:%M:%SZ}, or raise it and start coldpress again"
     )
     seconds = math.ceil((resets - at).total_seconds())

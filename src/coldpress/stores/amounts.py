@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 
@@ -24,6 +25,17 @@ class Amount:
     usd: float = 0.0
     replies: int = 0
     unpriced: int = 0
+
+    @property
+    def usd_text(self) -> str:
+        """The sum for a sentence: cents, and of less than a dollar three digits that say something.
+
+        >>> Amount(1.2549).usd_text, Amount(0.00091).usd_text, Amount().usd_text
+        ('1.25', '0.00091', '0.00')
+        """
+        places = 2 - math.floor(math.log10(self.usd)) if 0 < self.usd < 1 else 2
+        whole, _, part = f"{self.usd:.{places}f}".partition(".")
+        return f"{whole}.{part.rstrip('0').ljust(2, '0')}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,12 +73,19 @@ def test_the_opening_says_what_was_looked_for_sizes_hash_and_how_to_get_it_all()
     text = log(l500="linked retry_limit into net.o")
     opening = view(text, "where is retry_limit set")[0]
     assert opening.startswith(
-        "[coldpress: Bash make: a view chosen by `retry_limit`, with what stands around it: 7 of 1,000 lines, "
+        "[coldpress: Bash make: a view chosen by `retry_limit`: 7 of 1,000 lines (1 matches, the rest is context), "
     )
     assert f"of {len(text):,} bytes" in opening
     assert "the source is intact, only this view is shortened" in opening
     assert hashlib.sha256(text.encode()).hexdigest() in opening
     assert opening.endswith(f". {RERUN}]")
+
+
+def test_the_opening_tells_matches_from_what_fills_the_view() -> None:
+    lines = {f"l{i}": f"retry_limit is read {i}" for i in (100, 300, 500, 700)}
+    opening, *shown = view(log(**lines), "where is retry_limit set", fill_bytes=6144)
+    assert f"`retry_limit`: {keyword.MAX_LINES} of 1,000 lines (4 match, the rest is context), about" in opening
+    assert sum("retry_limit" in line for line in shown) == 4
 
 
 @pytest.mark.parametrize(

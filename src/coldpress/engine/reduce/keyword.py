@@ -178,9 +178,12 @@ def _opening(
     what = " ".join("".join(c if c.isprintable() else " " for c in called[: 4 * MAX_CALLED_CHARS]).split())
     what = what if len(what) <= MAX_CALLED_CHARS else what[: MAX_CALLED_CHARS - 1].rstrip() + "…"
     missed = f", {chosen.missed:,} more that match do not fit" if chosen.missed else ""
+    matching = sum(at not in added for at in chosen.matching)
+    does = "matches" if matching == 1 else "match"
+    rest = f" ({matching:,} {does}, the rest is context)" if matching < count else ""
     return (
-        f"{MARK}: {what or 'a result'}: a view chosen by {_named(found)}, with what stands around it:"
-        f" {count:,} of {len(shown) - len(added):,} lines, about {size:,} of {size_bytes(text):,} bytes{missed};"
+        f"{MARK}: {what or 'a result'}: a view chosen by {_named(found)}:"
+        f" {count:,} of {len(shown) - len(added):,} lines{rest}, about {size:,} of {size_bytes(text):,} bytes{missed};"
         f" the source is intact, only this view is shortened; SHA-256 of the whole: {sha}.{sentence}]"
     )
 

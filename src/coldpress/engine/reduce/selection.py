@@ -38,9 +38,10 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Indexes of the chosen lines, in order, and how many lines that match are not among them."""
+    """Indexes of the chosen lines, in order, which of them match, and how many that match are not among them."""
 
     lines: tuple[int, ...]
+    matching: frozenset[int]
     missed: int
 
 
@@ -77,7 +78,8 @@ def select(
             break
         room.take(_with_heading(laid_out, index))
     room.fill()
-    return Selection(tuple(sorted(room.chosen)), missed)
+    matching = frozenset(room.chosen.intersection(hits))
+    return Selection(tuple(sorted(room.chosen)), matching, len(hits) - len(matching))
 
 
 class _Room:
