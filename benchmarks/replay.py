@@ -22,6 +22,7 @@ from pathlib import Path
 
 from coldpress.lab import arms
 from coldpress.lab.importers.claude_code import read_file
+from coldpress.lab.recorded import Recorded
 from coldpress.lab.replay import Replay, remember
 from coldpress.lab.replay_report import SEED, Bill, Summary, bill_of, foretell
 from coldpress.lab.replay_service import STRUCTURE_TOKENS, Service, settings_of
@@ -83,7 +84,7 @@ def bills(
 ) -> Iterator[Bill]:
     """Replay every recording, each with a store of its own."""
     for recording in recordings:
-        replay = Replay(recording.name, recording.trajectories, service, functools.cache(estimate))
+        replay = Replay(Recorded(recording.name, recording.trajectories, functools.cache(estimate)), service)
         settings = settings_of(
             service,
             source_age=source_age,

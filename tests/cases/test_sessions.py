@@ -24,6 +24,7 @@ from coldpress.engine.catalogue import classify
 from coldpress.engine.policy import Policy, Rule
 from coldpress.lab.importers.claude_code import read_file
 from coldpress.lab.rebuild import requests
+from coldpress.lab.recorded import Recorded
 from coldpress.lab.replay import Replay, Sent
 from coldpress.lab.replay_service import Service, settings_of
 from coldpress.lab.tariffs import TARIFFS
@@ -214,7 +215,7 @@ class Watch:
 def replayed(path: Path, store: Store, restart_before: int | None = None) -> Watch:
     """Replay a session with usage fed back, sources pressed from five turns on."""
     service = Service(TARIFFS[TARIFF](), "anthropic")
-    replay = Replay(path.stem, read_file(path).trajectories, service, functools.cache(estimate))
+    replay = Replay(Recorded(path.stem, read_file(path).trajectories, functools.cache(estimate)), service)
     found = settings_of(service, source_age=5, first_sight=True, keep_thinking=False, models=replay.models)
     watch = Watch()
     replay.run(found, store=store, see=watch, restart_before=restart_before)

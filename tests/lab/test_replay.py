@@ -10,10 +10,12 @@ import pytest
 from lab.test_layout import call, message, result, said
 
 from coldpress.config import Settings
+from coldpress.lab.prompts import PromptReader, Sizes
+from coldpress.lab.recorded import Recorded
 from coldpress.lab.replay import HARNESS, Replay, Replayed, Sent, remember
 from coldpress.lab.replay_report import bill_of, foretell
 from coldpress.lab.replay_service import Service, only_aged, settings_of
-from coldpress.lab.simulated_provider import SimulatedProvider, Sizes
+from coldpress.lab.simulated_provider import SimulatedProvider
 from coldpress.lab.tariffs import TARIFFS
 from coldpress.measure.tokens import estimate
 from coldpress.model.errors import ConfigError
@@ -66,7 +68,7 @@ def replayed(
 def prepared(
     trajectory: Trajectory, service: Service = WARM, *, source_age: int | None = 5, first_sight: bool = False
 ) -> tuple[Replay, Settings]:
-    replay = Replay("r", [trajectory], service, estimate)
+    replay = Replay(Recorded("r", [trajectory], estimate), service)
     found = settings_of(
         service, source_age=source_age, first_sight=first_sight, keep_thinking=False, models=replay.models
     )
@@ -161,7 +163,7 @@ def test_only_aged_results_are_pressed_where_first_sight_is_off() -> None:
 
 def test_a_provider_without_known_rules_is_refused() -> None:
     with pytest.raises(ConfigError, match="no cache rules for claude-opus-4-6 at somewhere"):
-        Replay("r", [recording(2)], replace(WARM, provider="somewhere"), estimate)
+        Replay(Recorded("r", [recording(2)], estimate), replace(WARM, provider="somewhere"))
 
 
 def body(*messages: str, system_mark: str = ',"cache_control":{"type":"ephemeral"}') -> bytes:
@@ -174,7 +176,7 @@ def test_a_mark_is_not_part_of_a_block() -> None:
     marked = message("user", {**said("x" * 9_000), "cache_control": {"type": "ephemeral"}})
     plain = message("user", said("x" * 9_000))
     last = message("user", {**said("y" * 50), "cache_control": {"type": "ephemeral"}})
-    provider = SimulatedProvider(WARM.rules, WARM.tariff, asked_long=False, count=len, structure_tokens=0)
+    provider = SimulatedProvider(WARM.rules, WARM.tariff, asked_long=False, reader=PromptReader(len, 0))
     sizes = Sizes(head_tokens=5_000, warm_tokens=0, scale=1.0)
     first = provider.send(body(marked), sizes, at=0, answered_at=0, reply=plain)
     second = provider.send(body(plain, last), sizes, at=10, answered_at=10, reply=plain)
@@ -183,9 +185,8 @@ def test_a_mark_is_not_part_of_a_block() -> None:
 
 
 def test_the_warm_part_of_a_head_is_read_by_the_first_request() -> None:
-    provider = SimulatedProvider(WARM.rules, WARM.tariff, asked_long=False, count=len, structure_tokens=0)
+    provider = SimulatedProvider(WARM.rules, WARM.tariff, asked_long=False, reader=PromptReader(len, 0))
     sizes = Sizes(head_tokens=9_000, warm_tokens=6_000, scale=1.0)
     asked = body(message("user", {**said("x" * 100), "cache_control": {"type": "ephemeral"}}))
-    provider.warm(asked, sizes, at=0)
-    found = provider.send(asked, sizes, at=0, answered_at=0, reply=message("assistant", said("ok")))
+    found = provider.send(asked, sizes, at=0, answered_at=0, reply=message("assistant", said("ok")), opens=True)
     assert found == Usage(fresh=0, read=6_000, write_short=3_100, write_long=0)

@@ -13,9 +13,10 @@ from coldpress.config import Settings
 from coldpress.demo.play import Played, play, recording_path
 from coldpress.engine.policy import DEFAULT_POLICY, with_source_age
 from coldpress.lab.importers.recording import Recording, read_file
+from coldpress.lab.prompts import Sizes
+from coldpress.lab.recorded import Recorded
 from coldpress.lab.replay import Replay, Sent
 from coldpress.lab.replay_service import Service
-from coldpress.lab.simulated_provider import Sizes
 from coldpress.lab.tariffs import Tariff
 from coldpress.measure.prices import prices_for
 from coldpress.measure.rates import Prices
@@ -33,10 +34,9 @@ class Reported:
     def __init__(self, played: list[Played]) -> None:
         self._usages: Iterator[Usage] = iter([one.usage for one in played])
 
-    def warm(self, body: bytes, sizes: Sizes, *, at: float) -> None:
-        """The upstream began empty."""
-
-    def send(self, body: bytes, sizes: Sizes, *, at: float, answered_at: float, reply: str) -> Usage:
+    def send(
+        self, body: bytes, sizes: Sizes, *, at: float, answered_at: float, reply: str, opens: bool = False
+    ) -> Usage:
         return next(self._usages)
 
 
@@ -51,7 +51,7 @@ def through_the_lab(recording: Recording, found: Settings, played: list[Played])
     # A gateway on loopback waits a few milliseconds for a reply, so replies take no time here.
     tariff = Tariff("as recorded", replace(prices, model=first.model), 300, 3600)
     service = Service(tariff, "anthropic", lives_from="request")
-    replay = Replay("demo", [recording.trajectory], service, estimate, head=recording.head)
+    replay = Replay(Recorded("demo", [recording.trajectory], estimate, head=recording.head), service)
     sent: list[Sent] = []
     replay.run(found, see=sent.append, answering=Reported(played))
     return sent

@@ -49,6 +49,15 @@ def parse_file(path: Path) -> object:
         raise ConfigError(f"{path}: cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: is not UTF-8 at byte {error.start}") from error
+    return parse_text(path, text)
+
+
+def parse_text(path: Path, text: str) -> object:
+    """Parse the text of a file.
+
+    Raises:
+        ConfigError: it is not valid.
+    """
     if path.suffix.lower() == ".json":
         return _json(path, text)
     try:

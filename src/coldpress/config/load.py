@@ -75,6 +75,19 @@ def load(
     directory = Path.cwd() if directory is None else directory
     file = path or find_file(environ, directory)
     tree = parse_file(file) if file else {}
+    return load_tree(tree, file, environ=environ, directory=directory, overrides=overrides, secrets=secrets)
+
+
+def load_tree(
+    tree: object,
+    file: Path | None,
+    *,
+    environ: Mapping[str, str],
+    directory: Path,
+    overrides: Overrides | None = None,
+    secrets: SecretsNeed = "required",
+) -> Settings:
+    """Give the settings that a parsed file makes; arguments and errors as of `load`."""
     problems: list[str] = []
     root = read_table(FileKeys, tree, problems)
     if root is None:

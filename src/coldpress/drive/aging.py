@@ -11,16 +11,17 @@ from typing import Final, Literal
 from coldpress.config.settings import Settings
 from coldpress.drive.accounts import Accounts
 from coldpress.drive.counting import Counting, ends_of
+from coldpress.drive.deciders import Deciders
 from coldpress.drive.memory import Lineage, Recent, Refused
 from coldpress.drive.reads import Reads
 from coldpress.drive.result_summaries import ResultSummaries, Sought
 from coldpress.drive.runs import run_of
 from coldpress.engine import aged as aged_results
 from coldpress.engine.aged import Aged, Due, Known, RuleOf
-from coldpress.engine.aged_view import View, view
+from coldpress.engine.aged_view import View
 from coldpress.engine.belief import Held
 from coldpress.engine.binding import editable_from
-from coldpress.engine.cut import Choose, Weighed, weigh
+from coldpress.engine.cut import Weighed, weigh
 from coldpress.engine.gate import Terms
 from coldpress.engine.policy import RuleMode
 from coldpress.engine.rebuild import Written
@@ -194,7 +195,7 @@ class Aging:
         settings: with the rules.
         accounts: for prices and forecasts.
         counting: of tokens.
-        choose: says which aged results go.
+        deciders: of the engine, or others in their place.
         summaries: of single results, `None` where nobody makes any.
     """
 
@@ -203,10 +204,10 @@ class Aging:
         settings: Settings,
         accounts: Accounts,
         counting: Counting,
-        choose: Choose,
+        deciders: Deciders,
         summaries: ResultSummaries | None = None,
     ) -> None:
-        self._choose = choose
+        self._deciders = deciders
         self._settings = settings
         self._accounts = accounts
         self._counting = counting
@@ -296,7 +297,7 @@ class Aging:
             floor=self._floor(asked),
             operation=asked.operation,
             stopped=asked.lineage.stopped,
-            choose=self._choose,
+            choose=self._deciders.choose,
         )
         weighed = ask(readable=reads.hopeful)
         if not weighed.chosen or asked.held.belief.state == "cold" or not reads.needs_marks:
@@ -344,7 +345,7 @@ class Aging:
         name = _name(due, conversation.head.tools)
         if name in self._views:
             return self._views.get(name)
-        made = view(conversation, due.seen, due.rule, due.mode)
+        made = self._deciders.view(conversation, due.seen, due.rule, due.mode)
         self._views.note(name, made)
         return made
 
@@ -353,7 +354,7 @@ class Aging:
         if self._summaries is None:
             return None
         summary_of = functools.partial(self._summaries.summary, conversation)
-        return view(conversation, due.seen, due.rule, due.mode, summary_of=summary_of)
+        return self._deciders.view(conversation, due.seen, due.rule, due.mode, summary_of=summary_of)
 
 
 def _is_prefilled(conversation: Conversation) -> bool:

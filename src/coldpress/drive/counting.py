@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
@@ -11,6 +12,7 @@ from coldpress.engine.layout import Ends, Layout
 from coldpress.engine.session import Session
 from coldpress.measure.token_families import family_of
 from coldpress.measure.tokens import Counter, counter_for
+from coldpress.measure.weights import Weight
 from coldpress.measure.weights import weigh as weigh_message
 from coldpress.model.conversation import Conversation
 
@@ -24,9 +26,14 @@ _BYTES_PER_HEAD_TOKEN: Final = 4
 
 
 class Counting:
-    """Counts requests one after the other; safe to use from any thread."""
+    """Counts requests one after the other; safe to use from any thread.
 
-    def __init__(self) -> None:
+    Args:
+        weigh: says how many tokens a message has.
+    """
+
+    def __init__(self, weigh: Callable[[Conversation, int, Counter], Weight] = weigh_message) -> None:
+        self._weigh = weigh
         self._counted: Recent[tuple[bytes, str], int] = Recent(MOST_COUNTED)
         self._layouts: Recent[tuple[str, str], Layout] = Recent(MOST_LAID_OUT)
         self._vocabularies: set[str] = set()
@@ -75,7 +82,7 @@ class Counting:
         key = (conversation.messages[index].digest, counter.family.name)
         found = self._counted.get(key)
         if found is None:
-            found = weigh_message(conversation, index, counter).tokens
+            found = self._weigh(conversation, index, counter).tokens
             self._counted.note(key, found)
         return found
 

@@ -23,6 +23,7 @@ from coldpress.config.settings import Settings
 from coldpress.drive.accounts import Accounts
 from coldpress.drive.aging import Considered
 from coldpress.drive.calls import Calls
+from coldpress.drive.deciders import Deciders
 from coldpress.drive.exchange import Inbound, Prepared
 from coldpress.drive.extensions import Extensions
 from coldpress.drive.faults import Fault
@@ -35,7 +36,6 @@ from coldpress.drive.settle import Decided, Settler
 from coldpress.drive.tails import Tails
 from coldpress.drive.watching import Watching, with_overflow_found
 from coldpress.drive.weighing import Weighing
-from coldpress.engine.cut import Choose, by_gate
 from coldpress.engine.session import Session
 from coldpress.measure.rates import Unpriced
 from coldpress.model.conversation import Conversation
@@ -69,7 +69,7 @@ class Driver:
         settings: frozen settings.
         store: where originals, decisions and receipts are kept.
         clock: seconds since 1970.
-        choose: says which aged results go.
+        deciders: of the engine, or others in their place.
         workers: does what would hold up the event loop; threads where not given.
     """
 
@@ -79,7 +79,7 @@ class Driver:
         store: Store,
         *,
         clock: Callable[[], float] = time.time,
-        choose: Choose = by_gate,
+        deciders: Deciders = Deciders(),  # noqa: B008
         workers: Executor | None = None,
     ) -> None:
         self._settings = settings
@@ -102,7 +102,7 @@ class Driver:
             insight=self._insight,
             settler=self._settler,
             workers=self._workers,
-            choose=choose,
+            deciders=deciders,
         )
         self._planning = Planning(
             settings,
@@ -112,6 +112,7 @@ class Driver:
             weighing=self._weighing,
             calls=self._calls,
             extensions=self._extensions,
+            choose_view=deciders.decide,
         )
         self._watching = Watching()
         self._tails = Tails()

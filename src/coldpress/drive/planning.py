@@ -16,7 +16,7 @@ from coldpress.drive.planned import Planned
 from coldpress.drive.settle import Known, Settler
 from coldpress.drive.weighing import Weighing
 from coldpress.engine.client_requests import is_client_compaction
-from coldpress.engine.first_sight import SMALLEST_BYTES, Offered
+from coldpress.engine.first_sight import SMALLEST_BYTES, Decide, Offered, decide
 from coldpress.engine.plan import Plan, places, propose, undecided_from
 from coldpress.engine.session import Session
 from coldpress.model.conversation import Conversation
@@ -40,6 +40,7 @@ class Planning:
         weighing: knows what is too long.
         calls: what of tools and calls is sent otherwise.
         extensions: plugins of other packages.
+        choose_view: decides on each result at first sight.
     """
 
     def __init__(
@@ -52,7 +53,9 @@ class Planning:
         weighing: Weighing,
         calls: Calls,
         extensions: Extensions,
+        choose_view: Decide = decide,
     ) -> None:
+        self._choose_view = choose_view
         self._settings = settings
         self._reader = reader
         self._settler = settler
@@ -128,6 +131,7 @@ class Planning:
             intents=planned.calls.intents,
             offered=wanted,
             smallest=self._smallest,
+            choose_view=self._choose_view,
         )
         return replace(
             planned,

@@ -11,6 +11,7 @@ from coldpress.drive.accounts import Accounts
 from coldpress.drive.aging import Aging, Considered, Question
 from coldpress.drive.compaction import Compaction
 from coldpress.drive.counting import Counting, place_of
+from coldpress.drive.deciders import Deciders
 from coldpress.drive.exchange import Inbound
 from coldpress.drive.insight import Insight
 from coldpress.drive.late import Run
@@ -22,7 +23,6 @@ from coldpress.drive.result_summaries import ResultSummaries, Sought, with_kept
 from coldpress.drive.settle import Settler
 from coldpress.drive.summariser import Summariser
 from coldpress.engine.belief import Held
-from coldpress.engine.cut import Choose
 from coldpress.engine.session import Session
 from coldpress.model.conversation import Conversation
 from coldpress.model.overflow import Overflow
@@ -42,7 +42,7 @@ class Weighing:
         insight: what is known of conversations.
         settler: what was decided earlier.
         workers: where a forecast is read in the background.
-        choose: says which aged results go.
+        deciders: of the engine, or others in their place.
     """
 
     def __init__(
@@ -54,16 +54,16 @@ class Weighing:
         insight: Insight,
         settler: Settler,
         workers: Executor,
-        choose: Choose,
+        deciders: Deciders,
     ) -> None:
         self._accounts = accounts
         self._insight = insight
         self._settler = settler
         self._workers = workers
         self._lacks_log = settings.require_raw_log and not settings.store.raw_log  # then the store takes no batch
-        self._counting = Counting()
+        self._counting = Counting(deciders.weigh)
         self._summaries = ResultSummaries(Offload(settings.offload, store)) if settings.offload.enabled else None
-        self._aging = Aging(settings, accounts, self._counting, choose, self._summaries)
+        self._aging = Aging(settings, accounts, self._counting, deciders, self._summaries)
         asks_model = settings.summariser.kind != "structural"
         summariser = Summariser(settings.summariser) if asks_model else None
         self._notebook = Notebook(settings.notes, store)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 import msgspec
 
@@ -86,12 +85,25 @@ def view(
     if made is None or not pays(shown, made.text):
         return None
     recipe = msgspec.json.encode([RecipeStep(mode, made.recipe)]).decode() if made.recipe else ""
-    standing = Standing(seen.key, made.text, mode, sha, recipe, estimate(text) - estimate(made.text))
-    exposed = mode == rule.exposed_mode
+    before_tokens, after_tokens = estimate(shown), estimate(made.text)
+    original_tokens = before_tokens if shown == text else estimate(text)
+    standing = Standing(seen.key, made.text, mode, sha, recipe, original_tokens - after_tokens)
+    line = Line(
+        tool=seen.tool,
+        kind=seen.classified.kind,
+        mode=mode,
+        reason="exposed" if mode == rule.exposed_mode else "aged",
+        rule=rule.match,
+        original=sha,
+        bytes_before=len(shown.encode()),
+        bytes_after=len(made.text.encode()),
+        tokens_before=before_tokens,
+        tokens_after=after_tokens,
+    )
     return View(
         standing,
-        estimate(shown) - estimate(made.text),
-        _line(seen, rule, standing, shown, "exposed" if exposed else "aged"),
+        before_tokens - after_tokens,
+        line,
         # What is shown smaller already is worth less than the prefix behind it: that is for the gate to say.
         ungated=rule.ungated and mode in ("keyword", "source") and shown == text,
         only_cold=mode == "source" and not rule.ungated,
@@ -120,22 +132,6 @@ def guidance_of(conversation: Conversation, seen: Seen, call: ToolCall) -> Guida
     while at > 0 and call not in conversation.messages[at].blocks:
         at -= 1
     return guidance(conversation, at, call, captured=seen.intent)
-
-
-def _line(seen: Seen, rule: Rule, standing: Standing, shown: str, reason: Literal["aged", "exposed"]) -> Line:
-    after = standing.replacement or ""
-    return Line(
-        tool=seen.tool,
-        kind=seen.classified.kind,
-        mode=standing.mode,
-        reason=reason,
-        rule=rule.match,
-        original=standing.original,
-        bytes_before=len(shown.encode()),
-        bytes_after=len(after.encode()),
-        tokens_before=estimate(shown),
-        tokens_after=estimate(after),
-    )
 
 
 def _reduced(

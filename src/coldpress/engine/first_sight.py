@@ -70,6 +70,10 @@ class Offered:
     plugin: str
 
 
+Decide = Callable[[Candidate, Policy, Offered | None], Verdict]
+"""Chooses the view of a text at first sight, as `decide` does."""
+
+
 def decide(candidate: Candidate, policy: Policy, offered: Offered | None = None) -> Verdict:
     """Choose the view of a text at first sight; what a plugin offers goes before the rules, not before exactness."""
     restored = _answer_refusal(candidate)
@@ -126,17 +130,18 @@ def _press(candidate: Candidate, rule: Rule, size: int) -> Verdict:
     reversible = all(step.recipe for step in steps)
     sha = original_sha(candidate.text)
     recipe = msgspec.json.encode(steps).decode() if reversible else ""
-    saved_tokens = estimate(candidate.text) - estimate(view)
-    standing = Standing(candidate.key, view, mode, sha, recipe, saved_tokens)
-    return Verdict(standing, _line(candidate, rule, standing, "pressed"))
+    after_tokens = estimate(view)
+    standing = Standing(candidate.key, view, mode, sha, recipe, estimate(candidate.text) - after_tokens)
+    return Verdict(standing, _line(candidate, rule, standing, "pressed", after_tokens))
 
 
 def _offered(candidate: Candidate, offered: Offered) -> Verdict:
     """Let a plugin's text hold, whatever it saves."""
-    saved_tokens = estimate(candidate.text) - estimate(offered.text)
+    after_tokens = estimate(offered.text)
+    saved_tokens = estimate(candidate.text) - after_tokens
     mode = f"plugin:{offered.plugin}"
     standing = Standing(candidate.key, offered.text, mode, original_sha(candidate.text), saved_tokens=saved_tokens)
-    return Verdict(standing, _line(candidate, Rule(mode, ("exact",)), standing, "plugin"))
+    return Verdict(standing, _line(candidate, Rule(mode, ("exact",)), standing, "plugin", after_tokens))
 
 
 def _views(candidate: Candidate, rule: Rule, size: int) -> tuple[str, list[RecipeStep], Reason]:
@@ -147,7 +152,7 @@ def _views(candidate: Candidate, rule: Rule, size: int) -> tuple[str, list[Recip
     for mode in rule.first_modes:
         made: Reduced | None = None
         if mode == "dedupe" and not steps:
-            made = dedupe.reduce(candidate.text, referents=_referents(candidate), kind=kind)
+            made = dedupe.reduce(candidate.text, referents=referents(candidate), kind=kind)
         elif mode == "lossless" and (kind != "source" or candidate.classified.numbered):
             made = lossless.reduce(view, kind=kind)
         elif mode == "deterministic":
@@ -169,7 +174,7 @@ def _views(candidate: Candidate, rule: Rule, size: int) -> tuple[str, list[Recip
     return view, steps, why
 
 
-def _referents(candidate: Candidate) -> tuple[dedupe.Referent, ...]:
+def referents(candidate: Candidate) -> tuple[dedupe.Referent, ...]:
     """Name the earlier results whose lines are all still shown and which this one may repeat, latest first."""
     if not candidate.may_point_back:
         return ()
@@ -198,10 +203,11 @@ def _answer_refusal(candidate: Candidate) -> Verdict | None:
     if not same_call or (same_call[-1].standing is None and same_call[-1] not in candidate.hidden):
         return None
     original = candidate.read(same_call[-1])
-    added_tokens = estimate(original) - estimate(candidate.text)
-    standing = Standing(candidate.key, original, "restore", original_sha(candidate.text), saved_tokens=-added_tokens)
+    after_tokens = estimate(original)
+    saved_tokens = estimate(candidate.text) - after_tokens
+    standing = Standing(candidate.key, original, "restore", original_sha(candidate.text), saved_tokens=saved_tokens)
     rule = Rule("(refusal to read again)", ("exact",))
-    return Verdict(standing, _line(candidate, rule, standing, "restored"))
+    return Verdict(standing, _line(candidate, rule, standing, "restored", after_tokens))
 
 
 def asked_for(arguments: str) -> object:
@@ -230,13 +236,13 @@ def name_of(tool: str, classified: Classified) -> str:
 
 def _exact(candidate: Candidate, rule: Rule, reason: Reason) -> Verdict:
     standing = Standing(candidate.key, None)
-    return Verdict(standing, _line(candidate, rule, standing, reason))
+    return Verdict(standing, _line(candidate, rule, standing, reason, estimate(candidate.text)))
 
 
-def _line(candidate: Candidate, rule: Rule, standing: Standing, reason: Reason) -> Line:
+def _line(candidate: Candidate, rule: Rule, standing: Standing, reason: Reason, after_tokens: int) -> Line:
     before = candidate.text
     after = before if standing.replacement is None else standing.replacement
-    tokens = estimate(after) if standing.saved_tokens is not None else None
+    tokens = after_tokens if standing.saved_tokens is not None else None
     return Line(
         tool=candidate.tool,
         kind=candidate.classified.kind,

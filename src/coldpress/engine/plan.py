@@ -9,7 +9,7 @@ from types import MappingProxyType
 import msgspec
 
 from coldpress.engine.catalogue import Classified, classify
-from coldpress.engine.first_sight import SMALLEST_BYTES, Candidate, Offered, decide, name_of
+from coldpress.engine.first_sight import SMALLEST_BYTES, Candidate, Decide, Offered, Verdict, decide, name_of
 from coldpress.engine.markers import is_reread_refusal
 from coldpress.engine.policy import Policy
 from coldpress.engine.rebuild import placed_rebuild
@@ -90,6 +90,7 @@ def propose(
     intents: Mapping[int, str] = MappingProxyType({}),
     offered: Mapping[EditKey, Offered] = MappingProxyType({}),
     smallest: int = SMALLEST_BYTES,
+    choose_view: Decide = decide,
 ) -> Plan:
     """Decide what this request sends, aged results apart (`coldpress.engine.cut`).
 
@@ -104,11 +105,13 @@ def propose(
         intents: why calls in the new messages were made, by where their arguments start in the body.
         offered: texts that plugins would put in the place of results at first sight.
         smallest: as for `places`.
+        choose_view: decides on each result at first sight.
     """
     if batches:
         held = {batch.at for batch in session.aged}
         session = session.with_aged(found for found in _found(conversation, batches) if found.at not in held)
-    work = _Work(conversation, session, policy, operation, calls=calls, intents=intents, offered=offered)
+    choices = _Choices(policy, operation, offered, choose_view)
+    work = _Work(conversation, session, choices, calls=calls, intents=intents)
     first_new = conversation.last_assistant + 1
     for place in places(conversation, smallest=smallest):
         known = standing.get(place.key)
@@ -184,6 +187,19 @@ def _edit(conversation: Conversation, literal: TextLiteral, message: int, standi
     return Edit(literal.span, written, message, standing, size - len(replacement.encode()))
 
 
+@dataclass(frozen=True, slots=True)
+class _Choices:
+    """What a new result's view goes by."""
+
+    policy: Policy
+    operation: Operation
+    offered: Mapping[EditKey, Offered]
+    choose: Decide
+
+    def verdict(self, candidate: Candidate) -> Verdict:
+        return self.choose(candidate, self.policy, self.offered.get(candidate.key))
+
+
 class _Work:
     """The state of one pass over a request."""
 
@@ -191,19 +207,15 @@ class _Work:
         self,
         conversation: Conversation,
         session: Session,
-        policy: Policy,
-        operation: Operation,
+        choices: _Choices,
         *,
         calls: Sequence[RestoredCall],
         intents: Mapping[int, str],
-        offered: Mapping[EditKey, Offered],
     ) -> None:
+        self._choices = choices
         self._calls = tuple(calls)
         self._intents = intents
-        self._offered = offered
         self._conversation = conversation
-        self._policy = policy
-        self._operation = operation
         self._before = session
         self._edits: list[Edit] = []
         self._seen: list[Seen] = []
@@ -256,11 +268,11 @@ class _Work:
             read=lambda seen: self._conversation.text(seen.literal),
             named=self._name,
         )
-        verdict = decide(candidate, self._policy, self._offered.get(place.key))
+        verdict = self._choices.verdict(candidate)
         standing, line = verdict.standing, verdict.line
-        if standing.replacement is not None and self._operation != "press":
+        if standing.replacement is not None and self._choices.operation != "press":
             standing = Standing(place.key, None)
-            line = _withheld(line, self._operation)
+            line = _withheld(line, self._choices.operation)
         if standing.replacement is not None:
             self._originals.append((standing.original, candidate.text))
             self._edit(place, standing)
@@ -310,7 +322,8 @@ class _Work:
         if classified is None:
             arguments = self._conversation.arguments(call)
             classified = classify(call.name, arguments)
-        if classified.kind not in REFERABLE and self._policy.rule_for(call.name, classified.kind).youngest is None:
+        rule = self._choices.policy.rule_for(call.name, classified.kind)
+        if classified.kind not in REFERABLE and rule.youngest is None:
             return
         replaced = standing if standing.replacement is not None else None
         called = name_of(call.name, classified)

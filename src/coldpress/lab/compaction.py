@@ -14,11 +14,13 @@ from typing import Final
 from coldpress.engine.budget import STAGES, TARGET, TRIGGER, BudgetRule, Budgets, Stage
 from coldpress.engine.policy import Policy
 from coldpress.lab.evidence import Evidence, Witness
+from coldpress.lab.prompts import Sizes
 from coldpress.lab.rebuild import RequestHead
+from coldpress.lab.recorded import Recorded
 from coldpress.lab.replay import Replay, Replayed
 from coldpress.lab.replay_service import Service, settings_of
 from coldpress.lab.shorten import Bounds, Shorten, clear_results, drop_oldest, messages_of, reply_starts, with_messages
-from coldpress.lab.simulated_provider import SimulatedProvider, Sizes
+from coldpress.lab.simulated_provider import SimulatedProvider
 from coldpress.model.trajectory import Trajectory
 from coldpress.model.usage import Usage
 
@@ -164,9 +166,14 @@ class Recording:
     check: Check
     head: RequestHead | None = None
 
+    @property
+    def recorded(self) -> Recorded:
+        """What its replays share."""
+        return Recorded(self.name, self.trajectories, self.count, head=self.head)
+
     def replay(self) -> Replay:
         """Make it ready to be replayed once."""
-        return Replay(self.name, self.trajectories, self.service, self.count, head=self.head)
+        return Replay(self.recorded, self.service)
 
 
 def peak_tokens(recording: Recording) -> int:
@@ -190,7 +197,7 @@ def play(recording: Recording, arm: Arm, window_tokens: int | None) -> Played:
     settings = replace(settings, budgets=Budgets(budget))
     if not arm.is_ours:
         settings = replace(settings, policy=Policy(()), budgets=Budgets(BudgetRule(stages=())))
-    meter = Meter(replay.provider(), recording.check, arm.shorten, window_tokens)
+    meter = Meter(recording.recorded.provider(recording.service), recording.check, arm.shorten, window_tokens)
     replayed = replay.run(settings, see=lambda sent: meter.receive(sent.received), answering=meter)
     return _played(recording.name, arm, window_tokens, replayed, meter)
 
@@ -228,11 +235,9 @@ class Meter:
         """Be told what the client wrote, before what is sent for it."""
         self._received = received
 
-    def warm(self, body: bytes, sizes: Sizes, *, at: float) -> None:
-        """See `coldpress.lab.replay.Answering`."""
-        self._provider.warm(body, sizes, at=at)
-
-    def send(self, body: bytes, sizes: Sizes, *, at: float, answered_at: float, reply: str) -> Usage:
+    def send(
+        self, body: bytes, sizes: Sizes, *, at: float, answered_at: float, reply: str, opens: bool = False
+    ) -> Usage:
         """Shorten where that is asked for, look, and have it answered."""
 
         def tokens_of(message: bytes) -> float:
@@ -241,7 +246,7 @@ class Meter:
         sent = body if self._shorten is None else self._shortened(body, self._shorten, sizes, tokens_of)
         least = round(sizes.head_tokens + sum(map(tokens_of, _needed(messages_of(self._received), messages_of(sent)))))
         self.seen.append(_Metered(least, self._check(sent), self._witness.of(self._received, sent, reply)))
-        return self._provider.send(sent, sizes, at=at, answered_at=answered_at, reply=reply)
+        return self._provider.send(sent, sizes, at=at, answered_at=answered_at, reply=reply, opens=opens)
 
     def _shortened(self, body: bytes, shorten: Shorten, sizes: Sizes, tokens_of: Callable[[bytes], float]) -> bytes:
         trigger, target = round(TRIGGER * self._window_tokens), round(TARGET * self._window_tokens)

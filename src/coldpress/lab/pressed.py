@@ -39,11 +39,16 @@ def default_settings() -> Settings:
     Prompts are not brought down to a budget: recorded ones fitted their windows. Who measures that sets `budgets`.
     """
     found = load(None, environ={}, directory=Path(__file__).parent, secrets="optional")
-    providers = tuple(replace(provider, operation="press") for provider in found.providers)
-    no_budget = Budgets(BudgetRule(stages=()))
-    patient = replace(found.limits, prepare_seconds=_PATIENCE_SECONDS)
-    pressing = replace(found, operation="press", press_subscription=True, providers=providers, limits=patient)
-    return replace(pressing, budgets=no_budget)
+    return replace(as_replayed(found), budgets=Budgets(BudgetRule(stages=())))
+
+
+def as_replayed(settings: Settings) -> Settings:
+    """Let settings that are not off press everything, subscriptions too, however slow the machine is."""
+    if settings.operation == "off":
+        return settings
+    providers = tuple(replace(provider, operation="press") for provider in settings.providers)
+    patient = replace(settings.limits, prepare_seconds=_PATIENCE_SECONDS)
+    return replace(settings, operation="press", press_subscription=True, providers=providers, limits=patient)
 
 
 def exchanges(

@@ -8,29 +8,32 @@ are those of a gateway. Open-loop: the recorded replies stay as they were.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Executor, Future
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar
 
 from coldpress.config.settings import Settings
 from coldpress.drive import Driver, Inbound
-from coldpress.lab.layout import lay_out
-from coldpress.lab.rebuild import RequestHead, requests
+from coldpress.engine.cut import Choose, by_gate
+from coldpress.lab.prompts import Asked, Sizes
+from coldpress.lab.recorded import Recorded, Step
 from coldpress.lab.replay_service import Service
-from coldpress.lab.replay_source import Quotes, Source, Texts, heads, other_models, with_models
-from coldpress.lab.simulated_provider import SimulatedProvider, Sizes
+from coldpress.lab.replay_source import Quotes, other_models
 from coldpress.measure.prices import cost_usd
-from coldpress.measure.rates import Prices, Unpriced
+from coldpress.measure.rates import Unpriced
 from coldpress.model.errors import ConfigError, RecordingError
 from coldpress.model.records import Outcome, Receipt
-from coldpress.model.trajectory import Trajectory, Turn
+from coldpress.model.trajectory import Turn
 from coldpress.model.usage import Usage
 from coldpress.stores.base import Store
 from coldpress.stores.memory import MemoryStore
 
 HARNESS: Final = "claude-cli"
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,7 @@ class Replayed:
         control_usd: the input of the one, `ours_usd` of the other.
         quotes: edits in its reply, and how many of them quote what was no longer shown.
         receipt: what the driver decided; `outcome` with its books.
+        asked: the prompt that was sent, to be priced elsewhere; `None` where somebody else answered.
     """
 
     conversation: str
@@ -58,6 +62,7 @@ class Replayed:
     receipt: Receipt
     quotes: Quotes
     outcome: Outcome | None = None
+    asked: Asked | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,35 +76,27 @@ class Sent:
     turn: Turn = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """One request to be sent."""
-
-    source: Source
-    index: int
-    at: float
-    body: bytes = field(repr=False)
-
-    @property
-    def turn(self) -> Turn:
-        return self.source.trajectory.turns[self.index]
-
-    @property
-    def opens(self) -> bool:
-        """Whether it is the first of its conversation."""
-        return self.index == self.source.layout.own
-
-
 class Answering(Protocol):
     """Reports usage for the bodies of one recording, in the order of time; see `SimulatedProvider`."""
 
-    def warm(self, body: bytes, sizes: Sizes, *, at: float) -> None:
-        """Be told of a conversation's first request before it is sent."""
+    def send(
+        self, body: bytes, sizes: Sizes, *, at: float, answered_at: float, reply: str, opens: bool = False
+    ) -> Usage:
+        """Give the usage of a request; `opens` says that it is the first of its conversation."""
         ...
 
-    def send(self, body: bytes, sizes: Sizes, *, at: float, answered_at: float, reply: str) -> Usage:
-        """Give the usage of a request."""
-        ...
+
+class AtOnce(Executor):
+    """Does at once what it is given: in a replay nobody else waits for the event loop."""
+
+    def submit(self, fn: Callable[..., T], /, *args: object, **kwargs: object) -> Future[T]:
+        """Do it, and give what came of it."""
+        done: Future[T] = Future()
+        try:
+            done.set_result(fn(*args, **kwargs))
+        except BaseException as error:
+            done.set_exception(error)
+        return done
 
 
 def remember(store: Store, lengths: Sequence[int]) -> None:
@@ -132,50 +129,23 @@ class Replay:
     """One recording at one service.
 
     Args:
-        recording: its name.
-        trajectories: all of it.
+        recorded: the recording; all its replays share what they have in common.
         service: the provider.
-        count: tokens of a text, on the o200k scale.
-        head: of all requests; made up where not given.
 
     Attributes:
         models: that its requests name.
         layouts: of its conversations, for `coldpress.lab.schedules`.
+
+    Raises:
+        ConfigError: nothing is known of how the provider caches.
     """
 
-    def __init__(
-        self,
-        recording: str,
-        trajectories: Sequence[Trajectory],
-        service: Service,
-        count: Callable[[str], int],
-        *,
-        head: RequestHead | None = None,
-    ) -> None:
-        names = other_models(trajectories, service.model)
-        head_of = heads(trajectories) if head is None else {False: head, True: head}
-        layouts = [lay_out(trajectory, recording=recording, count=count) for trajectory in trajectories]
-        self.models = tuple(names.values())
-        self.layouts = tuple(layouts)
-        self._recording = recording
+    def __init__(self, recorded: Recorded, service: Service) -> None:
+        self.models = tuple(other_models(recorded.trajectories, service.model).values())
+        self.layouts = recorded.layouts
+        self._recorded = recorded
         self._service = service
-        asked_long = any(layout.long for layout in layouts)
-        self._asked_long = asked_long
-        self._count = count
-        self._control = self.provider()
-        self._ours: Answering = self.provider()
-        texts = Texts()
-        self._sources = [
-            Source(with_models(one, names), layout, head_of[one.side_chain], self._control.counted, texts)
-            for one, layout in zip(trajectories, layouts, strict=True)
-        ]
-
-    def provider(self) -> SimulatedProvider:
-        """Give another one like those that answer here, its cache empty: for whoever stands between."""
-        rules, structure = self._service.rules, self._service.structure_tokens
-        return SimulatedProvider(
-            rules, self._service.tariff, asked_long=self._asked_long, count=self._count, structure_tokens=structure
-        )
+        self._controls = recorded.controls(service)
 
     def run(
         self,
@@ -185,88 +155,115 @@ class Replay:
         see: Callable[[Sent], None] = lambda _: None,
         answering: Answering | None = None,
         restart_before: int | None = None,
+        choose: Choose = by_gate,
+        before: Callable[[str, int], None] = lambda _, __: None,
     ) -> tuple[Replayed, ...]:
-        """Replay every request in the order of time; once only.
+        """Replay every request in the order of time.
 
         Args:
             settings: from `settings_of`, or with the same provider.
             store: with whatever came before; an empty one where not given.
             see: is shown every request.
-            answering: reports usage to the driver in the place of the simulated provider.
+            answering: reports usage to the driver in the place of a simulated provider.
             restart_before: number of the request, from 0 on, before which the driver is ended and a new one started on
                 the same store: all that it kept in memory is lost.
+            choose: says which aged results go.
+            before: is told of every request before it is decided on: its conversation, and its index in there.
 
         Raises:
             RecordingError: the driver passed a request through for a reason of its own.
         """
         kept = MemoryStore() if store is None else store
-        self._ours = answering or self._ours
-        found: list[Replayed] = []
-        steps = enumerate(self._steps())
-        for part in (islice(steps, restart_before), steps):
-            with asyncio.Runner() as runner, closing(Driver(settings, kept)) as driver:
-                driver.load_forecast(HARNESS)
-                for number, step in part:
-                    name = f"{self._recording}/{number}"
-                    found.append(runner.run(self._request(name, step, driver, see)))
-            kept.flush()
-        return tuple(replace(one, outcome=_outcome(kept, one.receipt.request_id)) for one in found)
+        run = _Run(self._recorded, self._service, answering, controls=self._controls, see=see, before=before)
+        steps = enumerate(self._recorded.steps(self._service))
+        deciders = self._recorded.remembered.deciders(choose)
+        with asyncio.Runner() as runner:
+            for part in (islice(steps, restart_before), steps):
+                with closing(Driver(settings, kept, deciders=deciders, workers=AtOnce())) as driver:
+                    driver.load_forecast(HARNESS)
+                    runner.run(run.all(part, driver))
+                kept.flush()
+                if restart_before is None:
+                    break
+        return tuple(replace(one, outcome=_outcome(kept, one.receipt.request_id)) for one in run.found)
 
-    def _steps(self) -> Iterator[_Step]:
-        """Give the requests that conversations made themselves, in the order of time."""
-        order = sorted(
-            (source.layout.sent_at[index], place, index)
-            for place, source in enumerate(self._sources)
-            for index in range(source.layout.own, len(source.layout.sent_at))
+
+class _Run:
+    """One run over a recording, in the order of time."""
+
+    def __init__(
+        self,
+        recorded: Recorded,
+        service: Service,
+        answering: Answering | None,
+        *,
+        controls: Sequence[Usage],
+        see: Callable[[Sent], None],
+        before: Callable[[str, int], None],
+    ) -> None:
+        self.found: list[Replayed] = []
+        self._name = recorded.name
+        self._service = service
+        self._provider = recorded.provider(service)
+        self._reader = recorded.reader(service.structure_tokens)
+        self._answering = answering
+        self._controls = controls
+        self._see = see
+        self._before = before
+
+    async def all(self, steps: Iterable[tuple[int, Step]], driver: Driver) -> None:
+        """Send some requests."""
+        for number, step in steps:
+            self.found.append(await self._request(number, step, driver))
+
+    async def _request(self, number: int, step: Step, driver: Driver) -> Replayed:
+        name, turn, body = f"{self._name}/{number}", step.turn, step.body
+        conversation = step.source.trajectory.name
+        inbound = Inbound(
+            name, step.at, self._service.provider, "anthropic", body, None, {"user-agent": f"{HARNESS}/2"}
         )
-        bodies = [iter(requests(one.trajectory, one.head)) for one in self._sources]
-        for at, place, index in order:
-            yield _Step(self._sources[place], index, at, next(bodies[place]))
-
-    async def _request(self, name: str, step: _Step, driver: Driver, see: Callable[[Sent], None]) -> Replayed:
-        turn, body = step.turn, step.body
-        headers = {"user-agent": f"{HARNESS}/2"}
-        inbound = Inbound(name, step.at, self._service.provider, "anthropic", body, None, headers)
+        self._before(conversation, step.index)
         prepared = await driver.prepare(inbound)
         failed = [note for note in prepared.receipt.notes if note.startswith(("pass_through:", "store_failed"))]
         if failed:
             raise RecordingError(f"request {name}: {failed[0]}; run it alone to see why, the log has the details")
-        see(Sent(step.source.trajectory.name, body, prepared.body, prepared.receipt, turn))
-        replied_at = turn.replied_at if self._service.lives_from == "reply" else None
-        answered_at = max(step.at, replied_at or step.at)
-        control = self._asked(self._control, step, body, answered_at)
-        ours = self._asked(self._ours, step, prepared.body, answered_at)
+        self._see(Sent(conversation, body, prepared.body, prepared.receipt, turn))
+        asked, ours = self._asked(step, prepared.body)
         usage = replace(ours, output=turn.usage.output or 0)
-        driver.finish(Outcome(name, 200, "complete", answered_at - step.at, usage))
-        quotes = step.source.quoted(body, prepared.body, turn)
+        driver.finish(Outcome(name, 200, "complete", step.answered_at - step.at, usage))
         return Replayed(
-            conversation=step.source.trajectory.name,
+            conversation=conversation,
             at=step.at,
             received_bytes=len(body),
             sent_bytes=len(prepared.body),
-            control=control,
+            control=self._controls[number],
             ours=ours,
-            control_usd=self._input_usd(control),
-            ours_usd=self._input_usd(ours),
+            control_usd=input_usd(self._controls[number], self._service),
+            ours_usd=input_usd(ours, self._service),
             receipt=prepared.receipt,
-            quotes=quotes,
+            quotes=step.source.quoted(body, prepared.body, turn),
+            asked=asked,
         )
 
-    def _asked(self, provider: Answering, step: _Step, body: bytes, answered_at: float) -> Usage:
-        sizes = step.source.sizes
-        if step.opens:
-            provider.warm(body, sizes, at=step.at)
-        return provider.send(body, sizes, at=step.at, answered_at=answered_at, reply=step.turn.reply)
+    def _asked(self, step: Step, body: bytes) -> tuple[Asked | None, Usage]:
+        sizes, reply, at, answered_at = step.source.sizes, step.turn.reply, step.at, step.answered_at
+        if self._answering is not None:
+            found = self._answering.send(body, sizes, at=at, answered_at=answered_at, reply=reply, opens=step.opens)
+            return None, found
+        asked = self._reader.read(body, sizes, reply)
+        return asked, self._provider.answer(asked, at=at, answered_at=answered_at, opens=step.opens)
 
-    def _input_usd(self, usage: Usage) -> float:
-        found = cost_usd(replace(usage, output=0), self._prices)
-        if isinstance(found, Unpriced):
-            raise ConfigError(f"the tariff {self._service.tariff.name} lacks {', '.join(found.missing)}; give it")
-        return found
 
-    @property
-    def _prices(self) -> Prices:
-        return self._service.tariff.prices
+def input_usd(usage: Usage, service: Service) -> float:
+    """Price the input of one request.
+
+    Raises:
+        ConfigError: the tariff lacks a price.
+    """
+    found = cost_usd(replace(usage, output=0), service.tariff.prices)
+    if isinstance(found, Unpriced):
+        raise ConfigError(f"the tariff {service.tariff.name} lacks {', '.join(found.missing)}; give it")
+    return found
 
 
 def _outcome(store: Store, request_id: str) -> Outcome | None:

@@ -10,9 +10,9 @@ import msgspec
 
 from coldpress.lab.blocks import read_blocks, read_body, strings
 from coldpress.lab.layout import Layout
+from coldpress.lab.prompts import Sizes
 from coldpress.lab.quotes import EDITS, old_texts, readings
 from coldpress.lab.rebuild import RequestHead, made_up_head
-from coldpress.lab.simulated_provider import Sizes
 from coldpress.model.trajectory import Trajectory, Turn
 
 

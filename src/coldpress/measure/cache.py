@@ -34,6 +34,27 @@ class Piece:
     part: Part = "messages"
 
 
+@dataclass(frozen=True, slots=True)
+class Chained:
+    """A prompt as a cache knows it: the name of every prefix that ends with a piece.
+
+    Attributes:
+        keys: of the prefixes, in order; those of the reply, as the next prompt will carry it, follow in `reply`.
+        totals: tokens up to the end of each.
+        marks: index of every piece that asks for an entry, and for how long.
+    """
+
+    keys: list[bytes]
+    totals: list[int]
+    marks: tuple[tuple[int, Life], ...] = ()
+    reply: tuple[bytes, ...] = ()
+
+    @property
+    def tokens(self) -> int:
+        """Of the whole prompt."""
+        return self.totals[-1] if self.totals else 0
+
+
 @dataclass(slots=True)
 class _Entry:
     """A kept prefix: readable from one moment on, until its lifetime has passed since it was last used."""
@@ -109,34 +130,33 @@ class PrefixCache:
         Raises:
             ValueError: more marks than a request may carry.
         """
+        chain = self._chain(scope, messages_scope, [*pieces, *reply])
+        marks = tuple((index, piece.mark) for index, piece in enumerate(pieces) if piece.mark is not None)
+        prompt = Chained(chain[: len(pieces)], _running_tokens(pieces), marks, tuple(chain[len(pieces) :]))
+        return self.sent(prompt, now=now, answered_at=answered_at)
+
+    def sent(self, prompt: Chained, *, now: float, answered_at: float | None = None) -> Usage:
+        """Send a prompt whose prefixes have names already; arguments, result and errors as of `send`."""
         rules = self._rules
-        marked = sum(piece.mark is not None for piece in pieces)
-        if rules.kind == "marks" and marked > rules.max_marks:
-            raise ValueError(f"a prompt carries at most {rules.max_marks} cache marks, this one {marked}")
+        if rules.kind == "marks" and len(prompt.marks) > rules.max_marks:
+            raise ValueError(f"a prompt carries at most {rules.max_marks} cache marks, this one {len(prompt.marks)}")
         done = now if answered_at is None else max(now, answered_at)
         self._forget(now)
-        chain = self._chain(scope, messages_scope, [*pieces, *reply])
-        totals = _running_tokens(pieces)
         match rules.kind:
             case "marks":
-                return self._marks(pieces, chain, totals, now, done)
+                return self._marks(prompt, now, done)
             case "steps":
-                return self._steps(chain, totals, now, done)
+                return self._steps(prompt, now, done)
             case "units":
-                return self._units(chain, totals, now, done)
+                return self._units(prompt, now, done)
             case "none":
-                return Usage(fresh=totals[-1] if totals else 0, read=0)
+                return Usage(fresh=prompt.tokens, read=0)
 
-    def _marks(
-        self, pieces: Sequence[Piece], chain: Sequence[bytes], totals: Sequence[int], now: float, done: float
-    ) -> Usage:
-        lives: dict[int, Life] = {
-            index: piece.mark
-            for index, piece in enumerate(pieces)
-            if piece.mark is not None and totals[index] >= self._rules.minimum_tokens
-        }
+    def _marks(self, prompt: Chained, now: float, done: float) -> Usage:
+        chain, totals = prompt.keys, prompt.totals
+        lives = {index: life for index, life in prompt.marks if totals[index] >= self._rules.minimum_tokens}
         if self._rules.marks_end and totals and totals[-1] >= self._rules.minimum_tokens:
-            lives.setdefault(len(pieces) - 1, "short")
+            lives.setdefault(len(totals) - 1, "short")
         hit = self._find(chain, sorted(lives), now)
         if self._rules.refreshed:
             self._refresh(chain[: hit + 1], now, done)
@@ -148,8 +168,9 @@ class PrefixCache:
             written[life] += totals[index] - paid
             paid = totals[index]
             self._keep(chain[index], self._seconds(life), now, done)
-        whole = totals[-1] if totals else 0
-        return Usage(fresh=whole - paid, read=read, write_short=written["short"], write_long=written["long"])
+        return Usage(
+            fresh=prompt.tokens - paid, read=read, write_short=written["short"], write_long=written["long"]
+        )
 
     def _find(self, chain: Sequence[bytes], marks: Sequence[int], now: float) -> int:
         """Index of the last piece of the longest prefix some mark can see, -1 for none."""
@@ -160,34 +181,34 @@ class PrefixCache:
                     return index
         return -1
 
-    def _steps(self, chain: Sequence[bytes], totals: Sequence[int], now: float, done: float) -> Usage:
+    def _steps(self, prompt: Chained, now: float, done: float) -> Usage:
         matched = 0
-        for key, total in zip(chain, totals, strict=False):
+        for key, total in zip(prompt.keys, prompt.totals, strict=True):
             if not self._is_readable(key, now):
                 break
             matched = total
-        for key in chain if self._rules.keeps_replies else chain[: len(totals)]:
+        for key in (*prompt.keys, *prompt.reply) if self._rules.keeps_replies else prompt.keys:
             self._keep(key, self._short_seconds, now, done)
-        return self._read(matched - matched % self._rules.step_tokens, totals)
+        return self._read(matched - matched % self._rules.step_tokens, prompt)
 
-    def _units(self, chain: Sequence[bytes], totals: Sequence[int], now: float, done: float) -> Usage:
+    def _units(self, prompt: Chained, now: float, done: float) -> Usage:
+        chain, totals = prompt.keys, prompt.totals
         readable = [index for index in range(len(totals)) if self._is_readable(chain[index], now)]
         read = totals[readable[-1]] if readable else 0
         if readable:
             self._refresh(chain[: readable[-1] + 1], now, done)
         # What two prompts begin with becomes a unit of its own, for the third.
-        shared = [key for key in chain[: len(totals)] if (seen := self._seen.get(key)) and seen.readable(now)]
-        for key in (*shared[-1:], *chain[len(totals) - 1 : len(totals)], *chain[-1:]):
+        shared = [key for key in chain if (seen := self._seen.get(key)) and seen.readable(now)]
+        for key in (*shared[-1:], *chain[-1:], *prompt.reply[-1:]):
             self._keep(key, self._short_seconds, now, done)
-        for key in chain[: len(totals)]:
+        for key in chain:
             self._seen[key] = _Entry(done, done, self._short_seconds)
-        return self._read(read, totals)
+        return self._read(read, prompt)
 
-    def _read(self, read: int, totals: Sequence[int]) -> Usage:
-        whole = totals[-1] if totals else 0
+    def _read(self, read: int, prompt: Chained) -> Usage:
         if read < self._rules.minimum_tokens:
             read = 0
-        return Usage(fresh=whole - read, read=read)
+        return Usage(fresh=prompt.tokens - read, read=read)
 
     def _is_readable(self, key: bytes, now: float) -> bool:
         entry = self._entries.get(key)
