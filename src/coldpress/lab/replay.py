@@ -90,12 +90,9 @@ class AtOnce(Executor):
     """Does at once what it is given: in a replay nobody else waits for the event loop."""
 
     def submit(self, fn: Callable[..., T], /, *args: object, **kwargs: object) -> Future[T]:
-        """Do it, and give what came of it."""
+        """Do it, and give what came of it; what goes wrong is raised at once."""
         done: Future[T] = Future()
-        try:
-            done.set_result(fn(*args, **kwargs))
-        except BaseException as error:
-            done.set_exception(error)
+        done.set_result(fn(*args, **kwargs))
         return done
 
 
