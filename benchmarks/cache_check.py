@@ -28,14 +28,13 @@ from coldpress.lab.cache_losses import (
     rate_interval,
 )
 from coldpress.lab.importers.any import kind_of, read_file
-from coldpress.lab.stats import Interval
+from coldpress.lab.stats import SEED, Interval
 from coldpress.measure.tokens import estimate
 
 BUCKETS = ("read", "write_short", "write_long", "fresh")
 TOGETHER = "together"
 WORST = 25
 """Requests that are listed."""
-SEED = 166
 """Of the intervals, which draw whole sessions."""
 
 

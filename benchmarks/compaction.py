@@ -25,10 +25,10 @@ import about
 from replay import service_of
 
 from coldpress.lab.compaction import ARMS, NO_BUDGET, Played, Recording, peak_tokens, play
-from coldpress.lab.compaction_report import SEED, Case, events_table, groups, over_table, pairs_table, table
+from coldpress.lab.compaction_report import Case, events_table, groups, over_table, pairs_table, table
 from coldpress.lab.importers.any import read_file
 from coldpress.lab.replay_service import Service
-from coldpress.lab.stats import RESAMPLES, Interval
+from coldpress.lab.stats import RESAMPLES, SEED, Interval
 from coldpress.lab.tariffs import TARIFFS
 from coldpress.measure.tokens import estimate
 from coldpress.model.errors import RecordingError

@@ -22,10 +22,10 @@ from importlib.metadata import version
 from pathlib import Path
 
 from coldpress.lab.first_sight import SessionFigures, measure
-from coldpress.lab.first_sight_summary import SEED, WRITE_TO_READ, Loss, Summary, summarise
+from coldpress.lab.first_sight_summary import WRITE_TO_READ, Loss, Summary, summarise
 from coldpress.lab.importers.claude_code import read_file
 from coldpress.lab.pressed import default_settings, exchanges
-from coldpress.lab.stats import RESAMPLES, Interval
+from coldpress.lab.stats import RESAMPLES, SEED, Interval
 from coldpress.measure.tokens import estimate
 from coldpress.model.trajectory import Trajectory
 

@@ -20,10 +20,9 @@ from pathlib import Path
 
 from coldpress.lab.importers.any import read_file
 from coldpress.lab.keyword_losses import ARMS, KINDS, MIN_BYTES, TOLD_ARMS, Arm, Sample, samples
-from coldpress.lab.stats import Interval, share_interval
+from coldpress.lab.stats import SEED, Interval, share_interval
 from coldpress.model.errors import RecordingError
 
-SEED = 166
 """Of the intervals, which draw whole recordings."""
 
 MIN_NEEDED = 100

@@ -22,10 +22,9 @@ from coldpress.engine.need import Why
 from coldpress.engine.pressure_data import AGES
 from coldpress.lab.importers.any import read_file
 from coldpress.lab.pressure_risk import MIN_BYTES, Sample, samples
-from coldpress.lab.stats import Interval, share_interval
+from coldpress.lab.stats import SEED, Interval, share_interval
 from coldpress.model.errors import RecordingError
 
-SEED = 166
 """Of the intervals, which draw whole recordings."""
 ALL = "all"
 

@@ -24,9 +24,9 @@ from coldpress.lab import arms
 from coldpress.lab.importers.claude_code import read_file
 from coldpress.lab.recorded import Recorded
 from coldpress.lab.replay import Replay, remember
-from coldpress.lab.replay_report import SEED, Bill, Summary, bill_of, foretell
+from coldpress.lab.replay_report import Bill, Summary, bill_of, foretell
 from coldpress.lab.replay_service import STRUCTURE_TOKENS, Service, settings_of
-from coldpress.lab.stats import RESAMPLES
+from coldpress.lab.stats import RESAMPLES, SEED
 from coldpress.lab.tariffs import TARIFFS
 from coldpress.measure.tokens import estimate
 from coldpress.model.trajectory import Trajectory
@@ -102,11 +102,11 @@ def bills(
 
 def row(name: str, source_age: int | None, found: Summary) -> str:
     """Write one configuration for a person."""
-    control, ours, saved, quotes = (
+    control, ours, saved, used = (
         found.total_usd("control_usd"),
         found.total_usd("ours_usd"),
         found.saved,
-        found.quotes,
+        found.evidence,
     )
     share = "unknown" if saved is None else f"{saved.value:7.2%} [{saved.low:6.2%}, {saved.high:6.2%}]"
     books = found.total_usd("books_usd")
@@ -114,14 +114,14 @@ def row(name: str, source_age: int | None, found: Summary) -> str:
     beliefs = ", ".join(f"{belief} {count}" for belief, count in sorted(found.beliefs.items()))
     return (
         f"{name:<23} {source_age or 'exact':>5} {control:>9.3f} {ours:>9.3f} {share:>25} {found.foretold:>8.2%}"
-        f" {books:>8.3f} of {control - ours:>7.3f}  {quotes.lost:>3} of {quotes.from_results} of {quotes.edits}\n"
+        f" {books:>8.3f} of {control - ours:>7.3f}  {used.edits_lost:>3} of {used.edits_of_results} of {used.edits}\n"
         f"    cuts: {cuts or 'none'}\n    believed: {beliefs}"
     )
 
 
 def figures(name: str, source_age: int | None, found: Summary) -> dict[str, object]:
     """Give one configuration as JSON values."""
-    saved, quotes = found.saved, found.quotes
+    saved, used = found.saved, found.evidence
     return {
         "tariff": name,
         "source_age": source_age,
@@ -132,9 +132,9 @@ def figures(name: str, source_age: int | None, found: Summary) -> dict[str, obje
         "foretold": found.foretold,
         "books_usd": found.total_usd("books_usd"),
         "requests_without_books": found.total_usd("unpriced"),
-        "edits": quotes.edits,
-        "edits_of_results": quotes.from_results,
-        "edits_lost": quotes.lost,
+        "edits": used.edits,
+        "edits_of_results": used.edits_of_results,
+        "edits_lost": used.edits_lost,
         "cuts": dict(found.cuts),
         "beliefs": dict(found.beliefs),
         "recordings": {

@@ -23,9 +23,9 @@ from pathlib import Path
 from coldpress.lab import arms
 from coldpress.lab.importers.claude_code import read_file
 from coldpress.lab.layout import MASK_TOKENS, Layout, lay_out
-from coldpress.lab.schedule_report import CONTROL, SEED, Comparison, Halves, Row, by_halves, compare
+from coldpress.lab.schedule_report import CONTROL, Comparison, Halves, Row, by_halves, compare
 from coldpress.lab.schedules import Aging, Arm
-from coldpress.lab.stats import RESAMPLES
+from coldpress.lab.stats import RESAMPLES, SEED
 from coldpress.lab.tariffs import TARIFFS
 from coldpress.measure.tokens import estimate
 

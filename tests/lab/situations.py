@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from coldpress.lab.layout import Layout, Quote, Removable
-from coldpress.lab.schedules import Aging, Situation
+from coldpress.lab.schedules import Aging, Offered, Situation
 from coldpress.lab.tariffs import Tariff
 from coldpress.measure.rates import Prices, Rates
 
@@ -71,13 +71,21 @@ def situation(of: Layout, age: int | None = 1, priced: Tariff | None = None, *, 
     return Situation(of, Aging(age, other), priced or tariff())
 
 
+def offering(of: Situation, on: Sequence[Sequence[int]], reads: Sequence[int] | None = None) -> Situation:
+    """Let the candidates of a situation be on offer on the given requests only; `reads` are those without a mask."""
+    bits = [sum(1 << k for k, requests in enumerate(on) if request in requests) for request in range(len(of.offered))]
+    read_tokens = tuple(of.read_tokens if reads is None else reads)
+    offered = Offered(of.candidates, tuple(bits), read_tokens, of.tariff.reads_anywhere)
+    return Situation(of.layout, offered, of.tariff)
+
+
 def naive_bill_usd(of: Situation, schedule: Sequence[int]) -> float:
     """Bill a schedule (bits masked on each own request) by comparing whole prompts, token by token.
 
     A prompt is written out as one name a token. With marks, a read ends with the head or where an earlier prompt ended
     that this one begins with; elsewhere, at a request's end in what this prompt shares with the last one.
     """
-    held: list[list[str]] = []
+    held: list[tuple[int, list[str]]] = []
     total = 0.0
     plain = of.layout
     for request in range(len(plain.prompt_tokens)):
@@ -87,25 +95,31 @@ def naive_bill_usd(of: Situation, schedule: Sequence[int]) -> float:
         if of.cold[request]:
             held = []
         read = _read(of, request, masked, tokens, held)
-        if own == 0:
+        if own == 0 and isinstance(of.aging, Aging):
             # What was reported as read is read, but for what an edit changes.
             read = min(plain.first_read_tokens, read if masked else len(tokens))
-        held.append(tokens)
+        held.append((request, tokens))
         if own >= 0:
             read_rate, write_rate = of.tariff.read_and_write(len(tokens), asked_long=plain.long)
             total += (read * read_rate + (len(tokens) - read) * write_rate) / 1e6
     return total
 
 
-def _read(of: Situation, request: int, masked: int, tokens: list[str], held: list[list[str]]) -> int:
+def _read(of: Situation, request: int, masked: int, tokens: list[str], held: list[tuple[int, list[str]]]) -> int:
+    if of.cold[request] and isinstance(of.aging, Offered):
+        return of.read_tokens[request]
     if not held:
         return 0
     if of.tariff.reads_anywhere:
-        shared = len(_shared(held[-1], tokens))
+        shared = len(_shared(held[-1][1], tokens))
         ends = [len(_written_out(of, earlier, masked)) for earlier in range(request)]
         return max((end for end in ends if end <= shared), default=of.layout.head_tokens)
-    whole = [len(old) for old in held if _shared(old, tokens) == old]
-    return max([*whole, of.layout.head_tokens])
+    known = [(earlier, old) for earlier, old in held if earlier < of.reach[request]]
+    whole = [(len(old), earlier) for earlier, old in known if _shared(old, tokens) == old]
+    read, last = max([*whole, (of.layout.head_tokens, -1)])
+    if isinstance(of.aging, Offered) and last == of.reach[request] - 1 >= 0:
+        read += of.read_tokens[request] - of.layout.prompt_tokens[last]  # the reply behind it is held as well
+    return read
 
 
 def _written_out(of: Situation, request: int, masked: int) -> list[str]:

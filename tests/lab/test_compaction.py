@@ -14,7 +14,7 @@ from lab.test_replay import WARM, compact, recording
 
 from coldpress.lab.compaction import ARMS, NO_BUDGET, Over, Played, Recording, peak_tokens, play
 from coldpress.lab.compaction_report import Case, groups, over_table, pairs_table, table
-from coldpress.lab.evidence import Evidence, Witness
+from coldpress.lab.evidence import Evidence
 from coldpress.lab.importers.any import read_file
 from coldpress.lab.shorten import CLEARED, Bounds, clear_results, drop_oldest
 from coldpress.measure.tokens import estimate
@@ -145,28 +145,6 @@ def test_results_are_cleared_but_for_the_last_three_and_stay_cleared() -> None:
     assert [sum(CLEARED.encode() in one for one in messages) for messages in sent] == [0] * 6 + [3, 3, 3]
     assert [len(messages) for messages in sent] == [len(turns(count)) for count in range(9)]
     assert sent[8][: len(sent[7])] == sent[7]
-
-
-def body(*messages: str) -> bytes:
-    return f'{{"messages":[{",".join(map(compact, messages))}],"system":[]}}'.encode()
-
-
-@pytest.mark.parametrize(
-    ("shown", "lost"),
-    [
-        ("nothing at all", 2),
-        ("wrote src/app/main.py", 1),
-        ("the build of src/app/main.py is 3f9c2a17b", 0),
-    ],
-    ids=["neither is shown", "the path is shown", "both are, in the middle of a text"],
-)
-def test_identifiers_are_lost_that_stand_in_no_text_that_was_sent(shown: str, lost: int) -> None:
-    asked = message("user", said("go on"))
-    called = message("assistant", call(0, "Bash", command="build"))
-    original = message("user", result(0, "built src/app/main.py as 3f9c2a17b, and unused_name"))
-    reply = compact(message("assistant", call(1, "Bash", command="upload src/app/main.py 3f9c2a17b my_own_name")))
-    found = Witness().of(body(asked, called, original), body(asked, called, message("user", result(0, shown))), reply)
-    assert (found.identifiers, found.identifiers_lost, found.calls) == (2, lost, 1)
 
 
 PLAYED = Played(

@@ -7,17 +7,21 @@ from itertools import product
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lab.situations import cliff_tariff, layout, naive_bill_usd, situation, tariff
+from lab.situations import cliff_tariff, layout, naive_bill_usd, offering, situation, tariff
 
 from coldpress.lab.arms import cold_points, control, every_turn
-from coldpress.lab.oracle import clairvoyant
+from coldpress.lab.bounds import Bounds
+from coldpress.lab.oracle import _Search, clairvoyant
 from coldpress.lab.schedules import Situation, bits_of, play
 
 
 def every_schedule(of: Situation) -> list[list[int]]:
     """All ways to mask the candidates: each from any request on at which it is of age, or never."""
     last = len(of.layout.prompt_tokens)
-    since = [(*range(one.due, last), last) for one in of.candidates]
+    since = [
+        (*(request for request in range(one.due, last) if of.offered[request] >> k & 1), last)
+        for k, one in enumerate(of.candidates)
+    ]
     return [
         [sum(1 << k for k, begin in enumerate(choice) if request >= begin) for request in range(of.layout.own, last)]
         for choice in product(*since)
@@ -61,6 +65,64 @@ def test_with_too_few_states_the_least_is_still_a_bound(of: Situation, most_stat
     rough, least = clairvoyant(of, most_states=most_states), cheapest_usd(of)
     assert rough.at_least_usd <= least * (1 + 1e-9)
     assert least <= rough.run.cost_usd * (1 + 1e-9)
+
+
+@st.composite
+def windows(draw: st.DrawFn) -> Situation:
+    """A small situation in which results stop being on offer, some for a while, and some reads fall short."""
+    of = draw(small())
+    last = len(of.layout.prompt_tokens)
+    on = []
+    for one in of.candidates:
+        until = draw(st.integers(one.due, last - 1))
+        holes = draw(st.sets(st.integers(one.due, last - 1), max_size=1)) - {one.due}
+        on.append([request for request in range(one.due, until + 1) if request not in holes])
+    reads = list(of.read_tokens)
+    for request in range(of.layout.own + 1, last):
+        if of.cold[request]:
+            reads[request] = draw(st.sampled_from([0, of.layout.head_tokens]))
+        elif not of.tariff.reads_anywhere:
+            prompts = of.layout.prompt_tokens
+            kept = min(3, prompts[request] - prompts[request - 1])  # of the reply
+            short = prompts[request - 2] if request - 1 > of.layout.own else prompts[request - 1]
+            reads[request] = draw(st.sampled_from([prompts[request - 1], prompts[request - 1] + kept, short]))
+    return offering(of, on, reads)
+
+
+@settings(max_examples=300, deadline=None)
+@given(windows())
+def test_nothing_is_cheaper_where_offers_end(of: Situation) -> None:
+    best = clairvoyant(of)
+    assert best.run.cost_usd == pytest.approx(cheapest_usd(of), rel=1e-9)
+    assert best.at_least_usd == pytest.approx(best.run.cost_usd, rel=1e-9)
+    for request, new in best.cuts:
+        assert not new & ~of.offered[request]
+
+
+@settings(max_examples=150, deadline=None)
+@given(windows(), st.integers(1, 2))
+def test_where_offers_end_the_least_is_still_a_bound(of: Situation, most_states: int) -> None:
+    rough, least = clairvoyant(of, most_states=most_states), cheapest_usd(of)
+    assert rough.at_least_usd <= least * (1 + 1e-9)
+    assert least <= rough.run.cost_usd * (1 + 1e-9)
+
+
+@settings(max_examples=150, deadline=None)
+@given(windows())
+def test_no_state_comes_to_less_than_its_bound(of: Situation) -> None:
+    bounds, own, last = Bounds(of), of.layout.own, len(of.layout.prompt_tokens)
+    search = _Search(of)
+    search.bound(own, last)
+    for bound in (bounds, search.bounds):
+        for schedule in every_schedule(of)[:200]:
+            sent, paid = of.begin, [0.0]
+            promises = []
+            for request in range(own, last):
+                new = schedule[request - own] & ~sent.masked
+                paid.append(paid[-1] + of.cost_usd(request, sent, new))
+                sent = of.after(request, sent, new)
+                promises.append(bound.promise_usd(paid[-1], request, sent.masked, sent.ends))
+            assert max(promises) <= paid[-1] * (1 + 1e-9)
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,8 @@ def test_a_server_without_a_cache_masks_as_soon_as_a_result_is_of_age() -> None:
 @pytest.mark.parametrize(("quoted", "lost"), [(2, 1), (20, 0)], ids=["masked in the pause", "younger than the pause"])
 def test_an_edit_that_quotes_a_masked_result_counts_as_lost(quoted: int, lost: int) -> None:
     last = replayed(recording(22, pause_before=12, quotes=quoted))[-1]
-    assert (last.quotes.edits, last.quotes.from_results, last.quotes.lost) == (1, 1, lost)
+    found = last.looked.evidence
+    assert (found.edits, found.edits_of_results, found.edits_lost) == (1, 1, lost)
 
 
 def test_lifetimes_begin_with_the_reply() -> None:

@@ -11,8 +11,9 @@ from lab.situations import layout, situation, tariff
 from coldpress.lab import arms
 from coldpress.lab.importers.claude_code import read_file
 from coldpress.lab.layout import lay_out
-from coldpress.lab.schedule_report import SEED, by_halves, compare, lost_edits
+from coldpress.lab.schedule_report import by_halves, compare, lost_edits
 from coldpress.lab.schedules import Aging, play
+from coldpress.lab.stats import SEED
 from coldpress.lab.tariffs import TARIFFS
 from coldpress.measure.tokens import estimate
 

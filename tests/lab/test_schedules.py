@@ -149,7 +149,7 @@ def talks(draw: st.DrawFn) -> Situation:
 def test_a_schedule_costs_what_comparing_whole_prompts_says(of: Situation, data: st.DataObject) -> None:
     masked, schedule = 0, []
     for request in range(len(of.layout.prompt_tokens)):
-        masked |= of.aged[request] & data.draw(st.integers(0, 15))
+        masked |= of.offered[request] & data.draw(st.integers(0, 15))
         schedule.append(masked)
     run = replay(of, lambda request, sent: schedule[request] & ~sent.masked)
     assert run.cost_usd == pytest.approx(naive_bill_usd(of, schedule), rel=1e-12)

@@ -1,51 +1,29 @@
-"""Say when an arm masks aged results: never, at once, by the reference's gate, at cold points, or as coldpress does."""
+"""Say when an arm masks aged results in `coldpress.lab.schedules`: as those who choose for the driver do.
+
+Here the cache is always known. Forecasts of further requests, which the driver takes from its ledger, are here too.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from coldpress.engine.gate import RENT_SHARE, Terms, settle
+from coldpress.engine.cut import Choose
+from coldpress.engine.gate import RENT_SHARE, Terms
+from coldpress.lab import choosers
+from coldpress.lab.choosers import REFERENCE_REQUESTS
 from coldpress.lab.layout import Layout
 from coldpress.lab.schedules import Arm, View
 from coldpress.measure.forecast import SessionLength, Survival
-
-REFERENCE_REQUESTS = 6
-"""`expected_applications` of the reference experiment."""
 
 Forecast = Callable[[View], float | None]
 """Expected further requests, the one at hand included; `None` where nothing is known."""
 
 
-def control(_: View) -> int | None:
-    """Mask nothing."""
-    return None
-
-
-def every_turn(view: View) -> int | None:
-    """Mask each result as soon as it is of age, whatever that rewrites."""
-    return 0 if view.removals else None
-
-
-def cold_points(view: View) -> int | None:
-    """Mask everything of age when nothing is held, and only then."""
-    return 0 if view.removals and view.is_cold else None
-
-
-def reference_gate(view: View) -> int | None:
-    """Mask all or nothing where N*D*C > R*(W-C), N = 6, as if the cache were always warm."""
-    if not view.removals:
-        return None
-    situation = view.situation
-    removed = sum(removal.removed_tokens for removal in view.removals)
-    kept = max(0, view.prompt.tokens - view.removals[0].before_tokens - removed)
-    read, write = situation.tariff.read_and_write(view.prompt.tokens, asked_long=situation.layout.long)
-    return 0 if REFERENCE_REQUESTS * removed * read > kept * (write - read) else None
-
-
-def ours(forecast: Forecast, *, rent_share: float | None = RENT_SHARE) -> Arm:
-    """Let `coldpress.engine.gate` decide, with a cache state that is always known.
+def by(choose: Choose, forecast: Forecast = lambda _: None, *, rent_share: float | None = RENT_SHARE) -> Arm:
+    """Let somebody choose who chooses for the driver too, but sees no texts here.
 
     Args:
+        choose: who does.
         forecast: of further requests.
         rent_share: as in `Terms`.
     """
@@ -59,9 +37,32 @@ def ours(forecast: Forecast, *, rent_share: float | None = RENT_SHARE) -> Arm:
             long=situation.tariff.is_long(asked=situation.layout.long),
             rent_share=rent_share,
         )
-        return settle(view.prompt, view.removals, terms).start
+        return choose((), view.prompt, view.removals, terms).start
 
     return arm
+
+
+control = by(choosers.never)
+"""Mask nothing."""
+
+every_turn = by(choosers.every_turn)
+"""Mask each result as soon as it is of age, whatever that rewrites."""
+
+cold_points = by(choosers.cold)
+"""Mask everything of age when nothing is held, and only then."""
+
+reference_gate = by(choosers.reference)
+"""Mask all or nothing where N*D*C > R*(W-C), N = 6, as if the cache were always warm."""
+
+
+def ours(forecast: Forecast, *, rent_share: float | None = RENT_SHARE) -> Arm:
+    """Let `coldpress.engine.gate` decide, with a cache state that is always known.
+
+    Args:
+        forecast: of further requests.
+        rent_share: as in `Terms`.
+    """
+    return by(choosers.gate, forecast, rent_share=rent_share)
 
 
 def fixed(requests: float) -> Forecast:

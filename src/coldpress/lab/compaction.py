@@ -13,7 +13,8 @@ from typing import Final
 
 from coldpress.engine.budget import STAGES, TARGET, TRIGGER, BudgetRule, Budgets, Stage
 from coldpress.engine.policy import Policy
-from coldpress.lab.evidence import Evidence, Witness
+from coldpress.lab.evidence import Evidence, Judge
+from coldpress.lab.evidence_sources import Uses
 from coldpress.lab.prompts import Sizes
 from coldpress.lab.rebuild import RequestHead
 from coldpress.lab.recorded import Recorded
@@ -197,8 +198,10 @@ def play(recording: Recording, arm: Arm, window_tokens: int | None) -> Played:
     settings = replace(settings, budgets=Budgets(budget))
     if not arm.is_ours:
         settings = replace(settings, policy=Policy(()), budgets=Budgets(BudgetRule(stages=())))
-    meter = Meter(recording.recorded.provider(recording.service), recording.check, arm.shorten, window_tokens)
-    replayed = replay.run(settings, see=lambda sent: meter.receive(sent.received), answering=meter)
+    judge = Judge(Uses.of(recording.trajectories))
+    provider = recording.recorded.provider(recording.service)
+    meter = Meter(provider, recording.check, judge, arm.shorten, window_tokens)
+    replayed = replay.run(settings, before=meter.begin, see=lambda sent: meter.receive(sent.received), answering=meter)
     return _played(recording.name, arm, window_tokens, replayed, meter)
 
 
@@ -215,21 +218,32 @@ class Meter:
     Args:
         provider: answers.
         check: of every body.
+        judge: of this run.
         shorten: `None` to leave bodies as they are.
         window_tokens: of the window, for `shorten`.
     """
 
     def __init__(
-        self, provider: SimulatedProvider, check: Check, shorten: Shorten | None, window_tokens: int | None
+        self,
+        provider: SimulatedProvider,
+        check: Check,
+        judge: Judge,
+        shorten: Shorten | None,
+        window_tokens: int | None,
     ) -> None:
         self._provider = provider
         self._check = check
+        self._judge = judge
         self._shorten = shorten
         self._window_tokens = window_tokens or 0
-        self._witness = Witness()
+        self._place = ("", 0)
         self._received = b""
         self._counted: dict[bytes, int] = {}
         self.seen: list[_Metered] = []
+
+    def begin(self, conversation: str, turn: int) -> None:
+        """Be told which request comes next."""
+        self._place = (conversation, turn)
 
     def receive(self, received: bytes) -> None:
         """Be told what the client wrote, before what is sent for it."""
@@ -245,7 +259,8 @@ class Meter:
 
         sent = body if self._shorten is None else self._shortened(body, self._shorten, sizes, tokens_of)
         least = round(sizes.head_tokens + sum(map(tokens_of, _needed(messages_of(self._received), messages_of(sent)))))
-        self.seen.append(_Metered(least, self._check(sent), self._witness.of(self._received, sent, reply)))
+        looked = self._judge.look(*self._place, sent)
+        self.seen.append(_Metered(least, self._check(sent), looked.evidence))
         return self._provider.send(sent, sizes, at=at, answered_at=answered_at, reply=reply, opens=opens)
 
     def _shortened(self, body: bytes, shorten: Shorten, sizes: Sizes, tokens_of: Callable[[bytes], float]) -> bytes:

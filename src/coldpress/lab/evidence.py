@@ -1,24 +1,20 @@
-"""Count what an agent goes by and was not shown: texts that its edits quote, and identifiers in the input of its calls.
+"""Say which of what an agent used of tool results stood in nothing that was sent, by tool and age.
 
 Open-loop: the recorded agent saw everything. What is counted is what it used from a tool result, at a moment when that
-stood in nothing that was sent.
+stood in nothing that was sent. What depends on the recording alone is worked out once
+(`coldpress.lab.evidence_sources`); a run is asked only whether it is still there.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
-import msgspec
-
-from coldpress.lab.blocks import read_blocks, read_body, strings
-from coldpress.lab.replay_source import Texts, quotes_of
-
-_WORD: Final = re.compile(r"[A-Za-z0-9_./@-]{8,}")
-_TELLING: Final = re.compile(r"[0-9_/.]|[a-z][A-Z]")
-"""What makes a word an identifier, a path or an id: a digit, a separator, or a capital behind a small letter."""
+from coldpress.lab.evidence_sources import Reply, Use, Uses, age_group
+from coldpress.lab.results import Loss
+from coldpress.lab.sent_messages import SentMessages
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,59 +47,170 @@ class Evidence:
         )
 
 
-class Witness:
-    """Looks at the requests of one recording; every message is read once."""
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A use whose text stood in nothing that was sent.
 
-    def __init__(self) -> None:
-        self._texts = Texts()
-        self._known: dict[bytes, tuple[frozenset[str], frozenset[str]]] = {}
+    `shown_turns` says for how many requests its newest source was sent as it was received, before it went; 0 where it
+    never was. Of results that a fork has from its origin it is the most that it can have been.
+    """
 
-    def of(self, received: bytes, sent: bytes, reply: str) -> Evidence:
-        """Say what a reply used.
+    use: Use
+    shown_turns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """One request and its reply: what the reply used, and what of it was lost.
+
+    Attributes:
+        conversation: name of its trajectory, `turn` the request's index in there.
+        reply: what was used.
+        lost: in the order of `reply.uses`.
+    """
+
+    conversation: str
+    turn: int
+    reply: Reply = field(repr=False)
+    lost: tuple[Lost, ...] = ()
+
+    @property
+    def evidence(self) -> Evidence:
+        """The counts."""
+        edits = sum(use.kind == "edit" for use in self.reply.uses)
+        lost = sum(one.use.kind == "edit" for one in self.lost)
+        return Evidence(
+            edits=self.reply.edits,
+            edits_of_results=edits,
+            edits_lost=lost,
+            identifiers=len(self.reply.uses) - edits,
+            identifiers_lost=len(self.lost) - lost,
+            calls=self.reply.calls,
+        )
+
+
+class Judge:
+    """Looks at what one run sent of a recording; every conversation's requests in order."""
+
+    def __init__(self, uses: Uses) -> None:
+        self._uses = uses
+        self._views: dict[str, _View] = {}
+
+    def look(self, conversation: str, turn: int, sent: bytes | None) -> Looked:
+        """Say what a reply used and was not shown.
 
         Args:
-            received: the request as the client wrote it.
-            sent: as the model saw it.
-            reply: the message that came back, JSON text.
+            conversation: name of its trajectory.
+            turn: index of the request in there.
+            sent: the body as the model saw it; `None` for the client's own.
         """
-        quotes = quotes_of(self._texts, received, sent, reply)
-        inputs = list(_inputs(reply))
-        used = {found for value in inputs for text in strings(value) for found in identifiers(text)}
-        given = [self._words(message)[0] for message in read_body(received).messages] if used else []
-        used = {word for word in used if any(word in words for words in given)}
-        lost = self._unseen(used, read_body(sent).messages) if used else used
-        return Evidence(quotes.edits, quotes.from_results, quotes.lost, len(used), len(lost), len(inputs))
-
-    def _unseen(self, used: set[str], sent: tuple[bytes, ...]) -> set[str]:
-        shown = [self._words(message)[1] for message in sent]
-        missing = {word for word in used if not any(word in words for words in shown)}
-        texts = [text for message in sent for text in self._texts.of(message).all] if missing else []
-        return {word for word in missing if not any(word in text for text in texts)}
-
-    def _words(self, message: bytes) -> tuple[frozenset[str], frozenset[str]]:
-        """Identifiers in the results of a message, and in all of it."""
-        known = self._known.get(message)
-        if known is None:
-            texts = self._texts.of(message)
-            results = frozenset(word for text in texts.results for word in identifiers(text))
-            said = frozenset(word for text in texts.said for word in identifiers(text))
-            known = self._known[message] = (results, results | said)
-        return known
+        reply = self._uses.conversations[conversation].replies.get(turn, _NOTHING)
+        if sent is None:
+            return Looked(conversation, turn, reply)
+        view = self._views.get(conversation)
+        if view is None:
+            view = self._views[conversation] = _View(self._uses, conversation, first=turn)
+        view.take(sent, turn)
+        return Looked(conversation, turn, reply, view.lost(reply.uses))
 
 
-def identifiers(text: str) -> Iterator[str]:
-    """Find the words of a text that name something: paths, ids, hashes, compound names, of 8 characters or more.
+_NOTHING = Reply()
 
-    >>> sorted(identifiers("see src/app.py: renderPage() or release notes, commit 3f9c2a17."))
-    ['3f9c2a17', 'renderPage', 'src/app.py']
+
+class _View:
+    """What one conversation shows, as it was last sent; `first` is the first request that it made itself."""
+
+    def __init__(self, uses: Uses, conversation: str, *, first: int) -> None:
+        self._uses = uses
+        self._name = conversation
+        self._told = uses.conversations[conversation]
+        self._sent = SentMessages()
+        self._messages: Sequence[bytes] = ()
+        self._shown: set[bytes] = set()
+        self._gone: dict[str, int] = {}
+        self._first = first
+
+    def take(self, body: bytes, turn: int) -> None:
+        """Take in a body, and note which results are exact no more."""
+        before, cut = self._messages, self._sent.cut(body)
+        self._messages = cut.messages
+        gone, came = before[cut.same :], cut.messages[cut.same :]
+        new = set(came)
+        if new.issuperset(gone):
+            self._shown |= new
+            return
+        self._shown = set(cut.messages)
+        for result in self._exact(gone) - self._exact(came):
+            self._gone[result] = turn
+
+    def lost(self, uses: Sequence[Use]) -> tuple[Lost, ...]:
+        """Say which uses stand in nothing that this shows."""
+        own, shown = self._told.messages, self._shown
+        missed = [use for use in uses if not any(own[place] in shown for place in reversed(use.places))]
+        if not missed:
+            return ()
+        others = [text for message in self._others() for text in self._uses.texts.of(message).all]
+        missed = [use for use in missed if not any(use.text in text for text in others)]
+        return tuple(Lost(use, self._shown_turns(use)) for use in missed if not self._inside(use))
+
+    def _others(self) -> list[bytes]:
+        """Messages that the client did not write like that."""
+        return [message for message in self._messages if message not in self._told.originals]
+
+    def _inside(self, use: Use) -> bool:
+        """Whether an identifier stands in a longer word of a message that was sent as it was."""
+        if use.kind == "edit":
+            return False
+        places = self._uses.holding(self._name, use.text)
+        return any(self._told.messages[place] in self._shown for place in places)
+
+    def _exact(self, messages: Sequence[bytes]) -> set[str]:
+        """Name the results in some messages that are as they were received."""
+        received = self._told.results
+        results = (result for message in messages for result in self._uses.texts.of(message).results)
+        return {result.call for result in results if received.get(result.call) == result.parts}
+
+    def _shown_turns(self, use: Use) -> int:
+        """Say how long the newest source was sent exact; it came with the request `source.turn`."""
+        source = use.source
+        return max(0, self._gone.get(source.call, self._first) - source.turn)
+
+
+def losses(
+    looked: Iterable[Looked], *, recording: str, content: str, arm: str, tariff: str, refetched: Iterable[Use] = ()
+) -> tuple[Loss, ...]:
+    """Group what the replies of a run used by the tool and the age of its newest source.
+
+    Args:
+        looked: requests of one recording with one arm.
+        recording, content, arm, tariff: of the rows.
+        refetched: the uses for which a result would have been fetched again.
+
+    Returns:
+        One row for each tool and group of ages that something was used from, in order. Their sums are the counts of
+        `Looked.evidence`, `edits` being those that stand in a result.
     """
-    for found in _WORD.finditer(text):
-        word = found.group().strip("./-@")
-        if len(word) >= 8 and _TELLING.search(word):
-            yield word
+    counts: Counter[tuple[str, int, str]] = Counter()
+    for one in looked:
+        counts.update((*_group(use), f"{use.kind}s") for use in one.reply.uses)
+        counts.update((*_group(lost.use), f"{lost.use.kind}s_lost") for lost in one.lost)
+    counts.update((*_group(use), "refetches") for use in refetched)
+    return tuple(
+        Loss(
+            recording,
+            content,
+            arm,
+            tariff,
+            tool,
+            age_from,
+            **{name: counts[tool, age_from, name] for name in _COUNTS},
+        )
+        for tool, age_from in sorted({(tool, age_from) for tool, age_from, _ in counts})
+    )
 
 
-def _inputs(reply: str) -> Iterator[object]:
-    for block in read_blocks(reply):
-        if block.type == "tool_use":
-            yield msgspec.json.decode(block.input)
+_COUNTS: Final = ("edits", "edits_lost", "identifiers", "identifiers_lost", "refetches")
+
+
+def _group(use: Use) -> tuple[str, int]:
+    return use.source.tool, age_group(use.age)

@@ -24,7 +24,7 @@ from coldpress.engine.reduce.views.shell import head_and_tail
 from coldpress.engine.session import Seen, Session
 from coldpress.engine.words import words
 from coldpress.lab.blocks import strings
-from coldpress.lab.evidence import identifiers
+from coldpress.lab.identifiers import identifiers
 from coldpress.lab.quotes import LONG_LINE, readings
 from coldpress.lab.rebuild import requests
 from coldpress.model.conversation import Conversation, Text, ToolCall, ToolResult

@@ -13,7 +13,8 @@ from coldpress.engine.exactness import judge
 from coldpress.engine.policy import EXACT_KINDS
 from coldpress.engine.reduce.reduced import pays
 from coldpress.lab.blocks import Block, read_blocks, strings
-from coldpress.lab.quotes import EDITS, old_texts, readings
+from coldpress.lab.edit_calls import old_texts
+from coldpress.lab.quotes import readings
 from coldpress.model.trajectory import Trajectory, Turn
 
 MASK_TOKENS: Final = 60
@@ -202,8 +203,8 @@ class _Work:
 
     def _call(self, block: Block, index: int, *, own: bool) -> None:
         self._calls[block.id] = classify(block.name, bytes(block.input).decode() or "{}")
-        if own and block.name.lower() in EDITS:
-            for old in old_texts(msgspec.json.decode(block.input)):
+        if own:
+            for old in old_texts(block.name, msgspec.json.decode(block.input)):
                 self._edit(old, index)
 
     def _edit(self, old: str, index: int) -> None:

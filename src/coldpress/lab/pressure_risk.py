@@ -19,7 +19,8 @@ from coldpress.engine.plan import propose
 from coldpress.engine.policy import Policy
 from coldpress.engine.session import Seen, Session
 from coldpress.lab.blocks import strings
-from coldpress.lab.quotes import EDITS, LONG_LINE, old_texts, readings
+from coldpress.lab.edit_calls import old_texts
+from coldpress.lab.quotes import LONG_LINE, readings
 from coldpress.lab.rebuild import requests
 from coldpress.model.conversation import Conversation, Text, ToolCall, ToolResult
 from coldpress.model.trajectory import Trajectory
@@ -156,7 +157,7 @@ def _said(conversation: Conversation, index: int) -> _Said:
             case ToolCall():
                 given = msgspec.json.decode(conversation.arguments(block))
                 inputs += strings(given)
-                olds += old_texts(given) if block.name.lower() in EDITS else ()
+                olds += old_texts(block.name, given)
             case _:
                 pass
     return _Said((*texts, *inputs), tuple(olds), tuple(inputs))

@@ -11,14 +11,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from coldpress.lab.blocks import strings
+from coldpress.lab.edit_calls import old_texts
 
 LONG_LINE = 40
 """Characters from which a line tells where it came from; shorter ones repeat by chance."""
 
 _READ_NUMBER = re.compile(r"^ *\d+(?:→|\t)", re.MULTILINE)
 _SEARCH_NUMBER = re.compile(r"^(?:[^\s:]+[:-])?\d+[:-]", re.MULTILINE)
-EDITS = ("edit", "multiedit")
-"""Tools whose calls quote what they replace, in lower case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +83,7 @@ class Shown:
 
     def call(self, tool: str, arguments: object) -> Quoted:
         """Look at a tool call made on sight of all this; `arguments` is its decoded input."""
-        old = tuple(old_texts(arguments)) if tool.lower() in EDITS else ()
+        old = tuple(old_texts(tool, arguments))
         found = sum((self._edit(text) for text in old), Quoted())
         quoted = {line for text in strings(arguments) for line in _long_lines(text)} & self._original_lines
         lost = sum(not self._is_sent(line) for line in quoted)
@@ -100,16 +99,6 @@ class Shown:
 
     def _is_sent(self, line: str) -> bool:
         return line in self._sent_lines or any(line in text for text in self._sent)
-
-
-def old_texts(arguments: object) -> Iterable[str]:
-    """Give the texts that an edit, by the decoded input of its call, expects to find; empty ones are left out."""
-    if not isinstance(arguments, dict):
-        return
-    for edit in arguments.get("edits") or (arguments,):
-        old = edit.get("old_string") if isinstance(edit, dict) else None
-        if isinstance(old, str) and old.strip():
-            yield old
 
 
 def readings(text: str) -> tuple[str, ...]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from coldpress.lab.evidence_sources import Uses
 from coldpress.lab.layout import lay_out
 from coldpress.lab.prompts import Asked, PromptReader
 from coldpress.lab.rebuild import RequestHead, requests
 from coldpress.lab.remembered import Remembered
 from coldpress.lab.replay_service import STRUCTURE_TOKENS, Service
-from coldpress.lab.replay_source import Source, Texts, heads, other_models, with_models
+from coldpress.lab.replay_source import Source, heads, other_models, with_models
 from coldpress.lab.simulated_provider import SimulatedProvider
 from coldpress.model.trajectory import Trajectory, Turn
 from coldpress.model.usage import Usage
@@ -74,10 +76,15 @@ class Recorded:
         self._count = count
         self._heads = heads(trajectories) if head is None else {False: head, True: head}
         self.remembered = Remembered()
-        self._texts = Texts()
         self._readers: dict[int, PromptReader] = {}
         self._controls: dict[int, tuple[Asked, ...]] = {}
+        self._reported: dict[Service, tuple[Usage, ...]] = {}
         self._sources_of: dict[tuple[str, int], list[Source]] = {}
+
+    @functools.cached_property
+    def uses(self) -> Uses:
+        """What its replies use of earlier results."""
+        return Uses.of(self.trajectories)
 
     @property
     def requests(self) -> int:
@@ -110,6 +117,15 @@ class Recorded:
         replied_at = self.trajectories[place].turns[index].replied_at if service.lives_from == "reply" else None
         return max(sent_at, replied_at or sent_at)
 
+    def result_tokens(self, conversation: str, texts: Sequence[str], service: Service) -> int:
+        """Count a result of a conversation, as the provider would."""
+        source = next(one for one in self._sources(service) if one.trajectory.name == conversation)
+        return round(source.sizes.scale * (service.structure_tokens + sum(map(self._count, texts))))
+
+    def scale(self, conversation: str, service: Service) -> float:
+        """Give a conversation's tokens at a provider for one that is counted."""
+        return next(one for one in self._sources(service) if one.trajectory.name == conversation).sizes.scale
+
     def provider(self, service: Service) -> SimulatedProvider:
         """Give a provider that has not been asked anything yet."""
         reader = self.reader(service.structure_tokens)
@@ -117,12 +133,17 @@ class Recorded:
 
     def controls(self, service: Service) -> tuple[Usage, ...]:
         """Give what a provider reports of the client's own bodies, request by request."""
+        if service not in self._reported:
+            self._reported[service] = self.answered(self._control_prompts(service), service)
+        return self._reported[service]
+
+    def _control_prompts(self, service: Service) -> tuple[Asked, ...]:
         asked = self._controls.get(service.structure_tokens)
         if asked is None:
             reader = self.reader(service.structure_tokens)
             asked = tuple(reader.read(step.body, step.source.sizes, step.turn.reply) for step in self.steps(service))
             self._controls[service.structure_tokens] = asked
-        return self.answered(asked, service)
+        return asked
 
     def answered(self, asked: Sequence[Asked], service: Service) -> tuple[Usage, ...]:
         """Give what a provider reports of prompts that were read before, one for each request."""
@@ -143,7 +164,7 @@ class Recorded:
             names = other_models(self.trajectories, service.model)
             counted = self.reader(service.structure_tokens).counted
             found = self._sources_of[key] = [
-                Source(with_models(one, names), layout, self._heads[one.side_chain], counted, self._texts)
+                Source(with_models(one, names), layout, self._heads[one.side_chain], counted)
                 for one, layout in zip(self.trajectories, self.layouts, strict=True)
             ]
         return found

@@ -18,10 +18,11 @@ from typing import Final, Protocol, TypeVar
 from coldpress.config.settings import Settings
 from coldpress.drive import Driver, Inbound
 from coldpress.engine.cut import Choose, by_gate
+from coldpress.lab.evidence import Judge, Looked
 from coldpress.lab.prompts import Asked, Sizes
 from coldpress.lab.recorded import Recorded, Step
 from coldpress.lab.replay_service import Service
-from coldpress.lab.replay_source import Quotes, other_models
+from coldpress.lab.replay_source import other_models
 from coldpress.measure.prices import cost_usd
 from coldpress.measure.rates import Unpriced
 from coldpress.model.errors import ConfigError, RecordingError
@@ -46,7 +47,7 @@ class Replayed:
         received_bytes, sent_bytes: of its body, from the client and to the provider.
         control: what the provider reports of the client's own body, `ours` of the one that was sent.
         control_usd: the input of the one, `ours_usd` of the other.
-        quotes: edits in its reply, and how many of them quote what was no longer shown.
+        looked: what its reply used of earlier results, and what of that was no longer shown.
         receipt: what the driver decided; `outcome` with its books.
         asked: the prompt that was sent, to be priced elsewhere; `None` where somebody else answered.
     """
@@ -60,16 +61,17 @@ class Replayed:
     control_usd: float
     ours_usd: float
     receipt: Receipt
-    quotes: Quotes
+    looked: Looked
     outcome: Outcome | None = None
     asked: Asked | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """The bodies of one request, for whoever watches: as received, as sent, and what the driver said."""
+    """One request for whoever watches: its place, its bodies as received and as sent, and what the driver said."""
 
     conversation: str
+    index: int
     received: bytes = field(repr=False)
     sent: bytes = field(repr=False)
     receipt: Receipt
@@ -199,6 +201,7 @@ class _Run:
         before: Callable[[str, int], None],
     ) -> None:
         self.found: list[Replayed] = []
+        self._judge = Judge(recorded.uses)
         self._name = recorded.name
         self._service = service
         self._provider = recorded.provider(service)
@@ -224,7 +227,7 @@ class _Run:
         failed = [note for note in prepared.receipt.notes if note.startswith(("pass_through:", "store_failed"))]
         if failed:
             raise RecordingError(f"request {name}: {failed[0]}; run it alone to see why, the log has the details")
-        self._see(Sent(conversation, body, prepared.body, prepared.receipt, turn))
+        self._see(Sent(conversation, step.index, body, prepared.body, prepared.receipt, turn))
         asked, ours = self._asked(step, prepared.body)
         usage = replace(ours, output=turn.usage.output or 0)
         driver.finish(Outcome(name, 200, "complete", step.answered_at - step.at, usage))
@@ -238,7 +241,7 @@ class _Run:
             control_usd=input_usd(self._controls[number], self._service),
             ours_usd=input_usd(ours, self._service),
             receipt=prepared.receipt,
-            quotes=step.source.quoted(body, prepared.body, turn),
+            looked=self._judge.look(conversation, step.index, prepared.body),
             asked=asked,
         )
 

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from coldpress.lab import arms
+from coldpress.lab.evidence import Evidence
 from coldpress.lab.layout import Layout
 from coldpress.lab.replay import Replayed
-from coldpress.lab.replay_source import Quotes
 from coldpress.lab.schedules import Aging, Arm, Situation, play
-from coldpress.lab.stats import Interval, share_interval
+from coldpress.lab.stats import SEED, Interval, share_interval
 from coldpress.lab.tariffs import Tariff
-
-SEED: Final = 166
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +33,7 @@ class Bill:
         control_usd: with the client's own bodies.
         ours_usd: with what the driver sent.
         books_usd: what the ledger says was saved, net, over the requests it could price; `unpriced` are the others.
-        quotes: edits, and those whose text was no longer shown.
+        evidence: what replies used, and what of it was no longer shown.
         cuts: decisions about aged results, by reason.
         beliefs: of the cache, by state and whether half of the prompt or more was read.
         foretold: by the schedules.
@@ -48,7 +45,7 @@ class Bill:
     ours_usd: float
     books_usd: float
     unpriced: int
-    quotes: Quotes
+    evidence: Evidence
     cuts: Counter[str]
     beliefs: Counter[str]
     foretold: Foretold
@@ -86,10 +83,9 @@ class Summary:
         return sum(bill.requests for bill in self.bills)
 
     @property
-    def quotes(self) -> Quotes:
-        """Edits of all recordings."""
-        found = [bill.quotes for bill in self.bills]
-        return Quotes(sum(q.edits for q in found), sum(q.from_results for q in found), sum(q.lost for q in found))
+    def evidence(self) -> Evidence:
+        """Of all recordings."""
+        return sum((bill.evidence for bill in self.bills), Evidence())
 
     @property
     def cuts(self) -> Counter[str]:
@@ -106,7 +102,6 @@ def bill_of(recording: str, replayed: Sequence[Replayed], foretold: Foretold) ->
     """Sum one recording up."""
     nets = [one.outcome.money.net_usd for one in replayed if one.outcome is not None and one.outcome.money is not None]
     known = [net for net in nets if net is not None]
-    quotes = [one.quotes for one in replayed]
     return Bill(
         recording=recording,
         requests=len(replayed),
@@ -114,7 +109,7 @@ def bill_of(recording: str, replayed: Sequence[Replayed], foretold: Foretold) ->
         ours_usd=sum(one.ours_usd for one in replayed),
         books_usd=sum(known),
         unpriced=len(replayed) - len(known),
-        quotes=Quotes(sum(q.edits for q in quotes), sum(q.from_results for q in quotes), sum(q.lost for q in quotes)),
+        evidence=sum((one.looked.evidence for one in replayed), Evidence()),
         cuts=Counter(one.receipt.cut.reason for one in replayed if one.receipt.cut is not None),
         beliefs=Counter(_beliefs(replayed)),
         foretold=foretold,

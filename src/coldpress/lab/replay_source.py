@@ -1,19 +1,15 @@
-"""Make a recorded conversation ready for a replay: another model, a client's head, sizes, and what it quoted."""
+"""Make a recorded conversation ready for a replay: another model, a client's head, and sizes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-import msgspec
-
-from coldpress.lab.blocks import read_blocks, read_body, strings
 from coldpress.lab.layout import Layout
 from coldpress.lab.prompts import Sizes
-from coldpress.lab.quotes import EDITS, old_texts, readings
 from coldpress.lab.rebuild import RequestHead, made_up_head
-from coldpress.model.trajectory import Trajectory, Turn
+from coldpress.model.trajectory import Trajectory
 
 
 @dataclass(frozen=True)
@@ -25,14 +21,12 @@ class Source:
         layout: its sizes and times.
         head: what stands before its messages.
         counted: tokens of a message (JSON text), as counted.
-        texts: of its messages, shared by all conversations of a recording.
     """
 
     trajectory: Trajectory
     layout: Layout
     head: RequestHead
     counted: Callable[[str], int]
-    texts: Texts
 
     @cached_property
     def sizes(self) -> Sizes:
@@ -47,78 +41,6 @@ class Source:
         scale = (layout.prompt_tokens[-1] - layout.head_tokens) / counted if counted else 1.0
         warm = 0 if self.trajectory.shared_turns else layout.first_read_tokens
         return Sizes(layout.head_tokens, min(warm, layout.head_tokens), scale)
-
-    def quoted(self, received: bytes, sent: bytes, turn: Turn) -> Quotes:
-        """Look at the edits that were made on sight of a request."""
-        return quotes_of(self.texts, received, sent, turn.reply)
-
-
-@dataclass(frozen=True, slots=True)
-class Quotes:
-    """Old texts of edits, those that an earlier tool result held, and those of them that nothing sent held any more."""
-
-    edits: int = 0
-    from_results: int = 0
-    lost: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class MessageTexts:
-    """The texts of one message: of its results, and everything else."""
-
-    results: tuple[str, ...]
-    said: tuple[str, ...]
-
-    @property
-    def all(self) -> tuple[str, ...]:
-        """Every text."""
-        return (*self.results, *self.said)
-
-
-class Texts:
-    """The texts of messages, each message read once."""
-
-    def __init__(self) -> None:
-        self._known: dict[bytes, MessageTexts] = {}
-
-    def of(self, message: bytes) -> MessageTexts:
-        """Give a message's texts: results as they stand and without line numbers, and everything else."""
-        known = self._known.get(message)
-        if known is None:
-            blocks = read_blocks(message)
-            results = [reading for block in blocks for text in block.results for reading in readings(text)]
-            said: list[str] = []
-            for block in blocks:
-                if block.type == "tool_use":
-                    said += strings(msgspec.json.decode(block.input))
-                elif block.type != "tool_result":
-                    said += block.texts
-            known = self._known[message] = MessageTexts(tuple(results), tuple(said))
-        return known
-
-
-def quotes_of(texts: Texts, received: bytes, sent: bytes, reply: str) -> Quotes:
-    """Look at the edits of a reply: what they quote, and whether it stood in what was sent.
-
-    Args:
-        texts: of messages.
-        received: the request as the client wrote it.
-        sent: as the model saw it.
-        reply: the message that came back, JSON text.
-    """
-    old = tuple(_edited(reply))
-    if not old:
-        return Quotes()
-    results = [text for message in read_body(received).messages for text in texts.of(message).results]
-    shown = [text for message in read_body(sent).messages for text in texts.of(message).all]
-    from_results = [text for text in old if any(text in result for result in results)]
-    return Quotes(len(old), len(from_results), sum(not any(text in other for other in shown) for text in from_results))
-
-
-def _edited(reply: str) -> Iterator[str]:
-    for block in read_blocks(reply):
-        if block.type == "tool_use" and block.name.lower() in EDITS:
-            yield from old_texts(msgspec.json.decode(block.input))
 
 
 def other_models(trajectories: Sequence[Trajectory], model: str) -> dict[str, str]:

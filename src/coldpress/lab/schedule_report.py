@@ -11,10 +11,9 @@ from coldpress.lab.arms import control
 from coldpress.lab.layout import Layout
 from coldpress.lab.oracle import clairvoyant
 from coldpress.lab.schedules import Aging, Arm, Run, Situation, play
-from coldpress.lab.stats import Interval, share_interval
+from coldpress.lab.stats import SEED, Interval, share_interval
 from coldpress.lab.tariffs import Tariff
 
-SEED: Final = 166
 CONTROL: Final = "control"
 CLAIRVOYANT: Final = "clairvoyant"
 

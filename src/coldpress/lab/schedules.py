@@ -11,9 +11,12 @@ his own before his edit).
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate
+from operator import or_
 
 from coldpress.lab.layout import Layout
 from coldpress.lab.tariffs import Tariff
@@ -37,8 +40,8 @@ class Aging:
 class Candidate:
     """A result that is masked some time or never.
 
-    `first` is the request it first appears in, `due` the one from which on it may be masked; `index` is its place
-    among the layout's removables.
+    `first` is the request it first appears in, `due` the first one on which it may be masked; `index` is its place
+    among what it was made of: the layout's removables, or the results that a driver listed.
     """
 
     first: int
@@ -46,6 +49,24 @@ class Candidate:
     before_tokens: int
     saved_tokens: int
     index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """Which results may be masked when, and what is read of prompts without a mask: as a driver and a cache said.
+
+    Attributes:
+        candidates: in the order of the prompt.
+        on: those that may be masked on each request, as bits: bit k for `candidates[k]`.
+        read_tokens: what is read of each request if nothing was ever masked.
+        reads_anywhere: whether a read can end at the end of any request, or only where a prompt ended that was really
+            sent, and behind the head.
+    """
+
+    candidates: tuple[Candidate, ...]
+    on: tuple[int, ...]
+    read_tokens: tuple[int, ...]
+    reads_anywhere: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +82,15 @@ class Situation:
     """A conversation under an aging rule and a tariff. Sets of candidates are bit masks, bit k for `candidates[k]`."""
 
     layout: Layout
-    aging: Aging
+    aging: Aging | Offered
     tariff: Tariff
     _saved: dict[int, int] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
     def candidates(self) -> tuple[Candidate, ...]:
-        """The results that come of age before the conversation ends, in the order of the prompt."""
+        """The results that may be masked on some request, in the order of the prompt."""
+        if isinstance(self.aging, Offered):
+            return self.aging.candidates
         found = []
         for index, one in enumerate(self.layout.removables):
             age = self.aging.source_turns if one.kind == "source" else self.aging.other_turns
@@ -77,39 +100,70 @@ class Situation:
         return tuple(found)
 
     @cached_property
-    def newly(self) -> tuple[int, ...]:
-        """Candidates that come of age with each request."""
-        found = [0] * len(self.layout.prompt_tokens)
+    def offered(self) -> tuple[int, ...]:
+        """Candidates that may be masked on each request."""
+        if isinstance(self.aging, Offered):
+            return self.aging.on
+        due = [0] * len(self.layout.prompt_tokens)
         for k, one in enumerate(self.candidates):
-            found[one.due] |= 1 << k
-        return tuple(found)
-
-    @cached_property
-    def aged(self) -> tuple[int, ...]:
-        """Candidates that are of age at each request."""
-        found, so_far = [], 0
-        for bits in self.newly:
-            so_far |= bits
-            found.append(so_far)
-        return tuple(found)
+            due[one.due] |= 1 << k
+        return tuple(accumulate(due, or_))
 
     @cached_property
     def before(self) -> tuple[int, ...]:
         """Candidates that first appear before each request."""
         found = [0] * (len(self.layout.prompt_tokens) + 1)
         for k, one in enumerate(self.candidates):
-            for request in range(one.first + 1, len(found)):
-                found[request] |= 1 << k
-        return tuple(found)
+            found[one.first + 1] |= 1 << k
+        return tuple(accumulate(found, or_))
 
     @cached_property
     def cold(self) -> tuple[bool, ...]:
-        """Whether nothing of each request is held any more. The first own request reads what was reported."""
+        """Whether nothing of each request is held any more but its head at most.
+
+        Where no reads are given, the first own request reads what was reported.
+        """
+        own = self.layout.own
+        if isinstance(self.aging, Offered):
+            head = self.layout.head_tokens
+            return tuple(request >= own and read <= head for request, read in enumerate(self.aging.read_tokens))
         at, held = self.layout.sent_at, self.tariff.held_seconds(asked_long=self.layout.long)
         return tuple(
-            request > self.layout.own and (changed or at[request] - at[request - 1] > held)
+            request > own and (changed or at[request] - at[request - 1] > held)
             for request, changed in enumerate(self.layout.changed)
         )
+
+    @cached_property
+    def read_tokens(self) -> tuple[int, ...]:
+        """What is read of each request if nothing was ever masked; 0 for those before the first own one."""
+        if isinstance(self.aging, Offered):
+            return self.aging.read_tokens
+        own, prompts = self.layout.own, self.layout.prompt_tokens
+        found = [0] * len(prompts)
+        found[own] = min(self.layout.first_read_tokens, prompts[own])
+        for request in range(own + 1, len(prompts)):
+            found[request] = 0 if self.cold[request] else prompts[request - 1]
+        return tuple(found)
+
+    @cached_property
+    def reach(self) -> tuple[int, ...]:
+        """How many of the earlier requests' ends lie in what is read of each request if nothing was ever masked.
+
+        Where reads are not given, the first own request is taken to reach all of them.
+        """
+        prompts, own = self.layout.prompt_tokens, self.layout.own
+        if isinstance(self.aging, Aging):
+            return tuple(0 if self.cold[request] else request for request in range(len(prompts)))
+        reads = self.read_tokens
+        return tuple(
+            0 if request < own or self.cold[request] else bisect_right(prompts, reads[request], 0, request)
+            for request in range(len(prompts))
+        )
+
+    @property
+    def reads_anywhere(self) -> bool:
+        """Whether a read can end at the end of any request, sent like that or not."""
+        return self.aging.reads_anywhere if isinstance(self.aging, Offered) else self.tariff.reads_anywhere
 
     def saved(self, masked: int) -> int:
         """Tokens that a set of candidates frees."""
@@ -132,11 +186,11 @@ class Situation:
 
     def held(self, request: int, sent: Sent) -> int:
         """Tokens of a request that would be read if nothing new were masked."""
-        if self.cold[request]:
-            return 0
-        if request == self.layout.own:
-            return min(self.layout.first_read_tokens, self.end(request, sent.masked))
-        return self.end(request - 1, sent.masked)
+        reach = self.reach[request]
+        readable = sent.ends & ((1 << reach) - 1)
+        if not reach or readable >> (reach - 1):
+            return max(0, self.read_tokens[request] - self.saved(sent.masked & self.before[reach]))
+        return self.end(readable.bit_length() - 1, sent.masked) if readable else self.layout.head_tokens
 
     def read_before(self, first: int, sent: Sent) -> int:
         """Tokens of the prefix that can be read if what the request `first` added changes."""
@@ -156,10 +210,13 @@ class Situation:
     def after(self, request: int, sent: Sent, new: int) -> Sent:
         """Give what was sent once a request has been."""
         own_end = 1 << request
-        if self.tariff.reads_anywhere:
+        if self.reads_anywhere:
             return Sent(sent.masked | new, 2 * own_end - 1)
-        ends = sent.ends & ((1 << self.first_of(new)) - 1) if new else sent.ends
-        return Sent(sent.masked | new, own_end if self.cold[request] else ends | own_end)
+        # What a read falls short of, its reply not being there yet, can be read later.
+        ends = 0 if self.cold[request] else sent.ends
+        if new:
+            ends &= (1 << self.first_of(new)) - 1
+        return Sent(sent.masked | new, ends | own_end)
 
     def first_of(self, candidates: int) -> int:
         """Give the request in which the first of some candidates appears."""
@@ -231,7 +288,7 @@ def replay(situation: Situation, newly_masked: Callable[[int, Sent], int]) -> Ru
 
 
 def _chosen(situation: Situation, arm: Arm, request: int, sent: Sent) -> int:
-    offered = tuple(bits_of(situation.aged[request] & ~sent.masked))
+    offered = tuple(bits_of(situation.offered[request] & ~sent.masked))
     start = arm(view(situation, request, sent, offered))
     return 0 if start is None else sum(1 << k for k in offered[start:])
 

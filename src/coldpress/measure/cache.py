@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal
 
 from coldpress.measure.cache_rules import CacheRules, Life
@@ -101,7 +102,8 @@ class PrefixCache:
         self._rules = rules
         self._short_seconds = assumed
         self._entries: dict[bytes, _Entry] = {}
-        self._seen: dict[bytes, _Entry] = {}
+        self._seen: dict[bytes, float] = {}
+        self._forget_at = float("inf")
 
     def send(
         self,
@@ -168,9 +170,7 @@ class PrefixCache:
             written[life] += totals[index] - paid
             paid = totals[index]
             self._keep(chain[index], self._seconds(life), now, done)
-        return Usage(
-            fresh=prompt.tokens - paid, read=read, write_short=written["short"], write_long=written["long"]
-        )
+        return Usage(fresh=prompt.tokens - paid, read=read, write_short=written["short"], write_long=written["long"])
 
     def _find(self, chain: Sequence[bytes], marks: Sequence[int], now: float) -> int:
         """Index of the last piece of the longest prefix some mark can see, -1 for none."""
@@ -192,18 +192,15 @@ class PrefixCache:
         return self._read(matched - matched % self._rules.step_tokens, prompt)
 
     def _units(self, prompt: Chained, now: float, done: float) -> Usage:
-        chain, totals = prompt.keys, prompt.totals
-        readable = [index for index in range(len(totals)) if self._is_readable(chain[index], now)]
-        read = totals[readable[-1]] if readable else 0
-        if readable:
-            self._refresh(chain[: readable[-1] + 1], now, done)
+        chain, totals, seen = prompt.keys, prompt.totals, self._seen
+        last = next((place for place in range(len(chain) - 1, -1, -1) if self._is_readable(chain[place], now)), -1)
+        self._refresh(chain[: last + 1], now, done)
         # What two prompts begin with becomes a unit of its own, for the third.
-        shared = [key for key in chain if (seen := self._seen.get(key)) and seen.readable(now)]
-        for key in (*shared[-1:], *chain[-1:], *prompt.reply[-1:]):
+        shared = (key for key in reversed(chain) if key in seen and seen[key] <= now < seen[key] + self._short_seconds)
+        for key in (*islice(shared, 1), *chain[-1:], *prompt.reply[-1:]):
             self._keep(key, self._short_seconds, now, done)
-        for key in chain:
-            self._seen[key] = _Entry(done, done, self._short_seconds)
-        return self._read(read, prompt)
+        seen.update(dict.fromkeys(chain, done))
+        return self._read(totals[last] if last >= 0 else 0, prompt)
 
     def _read(self, read: int, prompt: Chained) -> Usage:
         if read < self._rules.minimum_tokens:
@@ -217,6 +214,7 @@ class PrefixCache:
     def _keep(self, key: bytes, seconds: float, now: float, done: float) -> None:
         """Remember an entry; one that is there already stays readable and keeps the longer life."""
         held = self._entries.get(key)
+        self._forget_at = min(self._forget_at, done + seconds)
         if held is None or now >= held.used_at + held.seconds:
             self._entries[key] = _Entry(done, done, seconds)
         else:
@@ -225,18 +223,22 @@ class PrefixCache:
 
     def _refresh(self, keys: Sequence[bytes], now: float, done: float) -> None:
         """Start the lifetime of every entry along a read prefix again, at no cost."""
-        for key in keys:
-            entry = self._entries.get(key)
-            if entry is not None and entry.readable(now):
+        for key in filter(self._entries.__contains__, keys):
+            entry = self._entries[key]
+            if entry.readable(now):
                 entry.used_at = max(entry.used_at, done)
 
     def _seconds(self, life: Life) -> float:
         return self._rules.long_seconds or self._short_seconds if life == "long" else self._short_seconds
 
     def _forget(self, now: float) -> None:
-        for kept in (self._entries, self._seen):
-            for key in [key for key, entry in kept.items() if entry.used_at + entry.seconds <= now]:
-                del kept[key]
+        """Drop what nobody can read any more; nothing is looked at before anything can have come to its end."""
+        if now < self._forget_at:
+            return
+        self._entries = {key: one for key, one in self._entries.items() if one.used_at + one.seconds > now}
+        self._seen = {key: at for key, at in self._seen.items() if at + self._short_seconds > now}
+        ends = [one.used_at + one.seconds for one in self._entries.values()]
+        self._forget_at = min((*ends, *(at + self._short_seconds for at in self._seen.values())), default=float("inf"))
 
     def _chain(self, scope: bytes, settings: bytes, pieces: Sequence[Piece]) -> list[bytes]:
         """Name every prefix: the i-th name stands for the pieces up to and including i."""

@@ -7,6 +7,8 @@ ColdpressError
 ├── AmbiguousOriginal    a shortened SHA-256 fits several originals
 ├── ExpiredOriginal      the original was stored and has expired; says how to get it again
 ├── RecordingError       a recorded run cannot be read; says which, and what is wrong with it
+├── SweepError           a sweep cannot go on, or what it left cannot be read; says why and what to do
+├── FiguresError         no statistics can be made of what was given; says which number or row, and why
 ├── BodyTooLarge         a request body is larger, or expands to more, than the settings allow
 ├── DetectorFailed       a library that looks for sensitive text failed
 ├── Withheld             a request may not leave; says why, and nothing of what it holds
@@ -72,6 +74,14 @@ class Withheld(ColdpressError):
 
 class RecordingError(ColdpressError):
     """A recorded run cannot be read."""
+
+
+class SweepError(ColdpressError):
+    """A sweep cannot go on, or what one left cannot be read."""
+
+
+class FiguresError(ColdpressError):
+    """No statistics can be made of these numbers or rows."""
 
 
 class RequestError(ColdpressError):

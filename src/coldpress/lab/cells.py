@@ -1,0 +1,119 @@
+"""Replay one recording with every arm at every tariff, and give the rows that came of it.
+
+A pure function of the file, the arms, the tariffs and the version of coldpress. An arm is driven once for all tariffs
+that it cannot tell apart (`coldpress.lab.decision_class`); what was sent is then billed at each.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from coldpress.lab.arm_files import Arm
+from coldpress.lab.bills import About, bill_of, losses_of, turns_of
+from coldpress.lab.decision_class import decision_class
+from coldpress.lab.importers.any import kind_of, read_file
+from coldpress.lab.recorded import Recorded
+from coldpress.lab.replay_service import Service
+from coldpress.lab.results import Bill, Loss, Measured, Skipped, Turn
+from coldpress.lab.runs import Run, Runs
+from coldpress.lab.services import paid_usd, service_for
+from coldpress.measure.tokens import estimate
+from coldpress.model.errors import ColdpressError, RecordingError
+
+CONTENT_DIGITS: Final = 16
+
+
+def measure(
+    path: Path, arms: Sequence[Arm], tariffs: Sequence[str], *, with_least: bool = True, with_turns: bool = True
+) -> Measured:
+    """Replay one recording.
+
+    Args:
+        path: its file, of any known kind.
+        arms: in the order of the rows.
+        tariffs: names, see `coldpress.lab.services.tariff_names`.
+        with_least: whether bills say the least that was possible, where one of the arms is clairvoyant.
+        with_turns: whether rows of single requests are given too.
+
+    Returns:
+        The rows, by arm and tariff; or why the file could not be replayed.
+    """
+    try:
+        return _measure(path, arms, tariffs, with_least=with_least, with_turns=with_turns)
+    except (ColdpressError, OSError) as error:
+        return Measured(skipped=Skipped(str(path), str(error).removeprefix(f"{path}: ")))
+
+
+def content_of(path: Path) -> str:
+    """Name a file by its bytes: the first 16 hex digits of their SHA-256.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:CONTENT_DIGITS]
+
+
+def _measure(
+    path: Path, arms: Sequence[Arm], tariffs: Sequence[str], *, with_least: bool, with_turns: bool
+) -> Measured:
+    content, imported = content_of(path), read_file(path)
+    trajectories = imported.trajectories
+    if not any(one.requests for one in trajectories):
+        raise RecordingError("holds no request with a reply")
+    recorded = Recorded(path.stem, trajectories, functools.cache(estimate), head=imported.head)
+    about = About(path.stem, content, kind_of(path), path.absolute().parent.name, paid_usd(trajectories))
+    cells = _Cells(recorded, about, {name: service_for(name, trajectories) for name in tariffs})
+    # Whoever knows the whole run goes first: others are held against what they could have paid.
+    for arm in sorted(arms, key=lambda arm: arm.schedule != "clairvoyant"):
+        cells.add(arm, with_turns=with_turns)
+    rows = cells.rows(arms, with_least=with_least)
+    return rows
+
+
+class _Cells:
+    """The cells of one recording, one for each arm and tariff."""
+
+    def __init__(self, recorded: Recorded, about: About, services: dict[str, Service]) -> None:
+        self._about = about
+        self._services = services
+        self._runs = Runs(recorded)
+        self._bills: dict[tuple[str, str], Bill] = {}
+        self._turns: dict[tuple[str, str], tuple[Turn, ...]] = {}
+        self._losses: dict[tuple[str, str], tuple[Loss, ...]] = {}
+
+    def add(self, arm: Arm, *, with_turns: bool) -> None:
+        """Drive an arm as often as the tariffs make it decide otherwise, and bill it at each."""
+        driven: dict[Hashable, Run] = {}
+        for tariff, service in self._services.items():
+            decides = decision_class(arm, service)
+            if decides not in driven:
+                driven[decides] = self._runs.run(arm, service)
+            billed = self._runs.billed(driven[decides], service)
+            place = (arm.name, tariff)
+            self._bills[place] = bill_of(self._about, arm.name, tariff, billed)
+            self._losses[place] = losses_of(self._about, arm.name, tariff, billed)
+            self._turns[place] = turns_of(self._about, arm.name, tariff, billed) if with_turns else ()
+
+    def rows(self, arms: Sequence[Arm], *, with_least: bool) -> Measured:
+        """Give the rows in the order of arms and tariffs."""
+        places = [(arm, tariff) for arm in arms for tariff in self._services]
+        return Measured(
+            tuple(self._bill(arm, tariff, arms if with_least else ()) for arm, tariff in places),
+            tuple(turn for arm, tariff in places for turn in self._turns[arm.name, tariff]),
+            tuple(loss for arm, tariff in places for loss in self._losses[arm.name, tariff]),
+        )
+
+    def _bill(self, arm: Arm, tariff: str, arms: Sequence[Arm]) -> Bill:
+        """Add the least possible bill: over the arm's own candidates, else over those of the best clairvoyant arm."""
+        bill = self._bills[arm.name, tariff]
+        knowing = [one for one in arms if one.schedule == "clairvoyant"]
+        alike = [one for one in knowing if one.settings.policy == arm.settings.policy]
+        bills = [self._bills[one.name, tariff] for one in alike or knowing]
+        least = min((one.bill_usd - one.refetch_usd for one in bills), default=None)
+        return replace(bill, least_usd=least)
