@@ -34,8 +34,9 @@ UNKNOWN: Final = Exit(3, "nothing with this name is or was stored, or no plugin 
 EXPIRED: Final = Exit(4, "it was stored and has expired; stderr says how to get it again")
 AMBIGUOUS: Final = Exit(5, "the shortened name fits several; give more digits")
 SETTINGS: Final = Exit(6, "the settings are wrong, or a port in them is taken; stderr says which key")
+INTERRUPTED: Final = Exit(130, "replay or lab sweep was stopped with Ctrl-C; what was found until then is printed")
 
-EXITS: Final = (OK, FAILED, USAGE, UNKNOWN, EXPIRED, AMBIGUOUS, SETTINGS)
+EXITS: Final = (OK, FAILED, USAGE, UNKNOWN, EXPIRED, AMBIGUOUS, SETTINGS, INTERRUPTED)
 
 
 def exit_for(error: ColdpressError) -> Exit:

@@ -27,6 +27,10 @@ COMMANDS: Final[dict[str, Entry]] = {
     "demo": Entry(
         "coldpress.cli.demo", "Play a recorded agent session through the gateway, once off and once pressing."
     ),
+    "replay": Entry(
+        "coldpress.cli.replay",
+        "Replay recorded sessions: what was paid, what each policy would have paid, and the setting to try.",
+    ),
     "init": Entry("coldpress.cli.init", "Write a settings file with every key, commented."),
     "check": Entry("coldpress.cli.check", "Say what would happen to tools' results and to long prompts, and why."),
     "doctor": Entry("coldpress.cli.doctor", "Say what goes wrong with conversations of late, and what to do."),
@@ -36,6 +40,7 @@ COMMANDS: Final[dict[str, Entry]] = {
     "recall": Entry("coldpress.cli.recall", "Print an original, byte for byte."),
     "notes": Entry("coldpress.cli.notes", "Show and change durable facts that survive every compaction."),
     "plugins": Entry("coldpress.cli.plugins", "Show and approve plugins."),
+    "lab": Entry("coldpress.cli.lab", "Compare policies over recorded sessions: what each costs, and what it loses."),
     "version": Entry("coldpress.cli.version", "Print the versions of coldpress and what it stands on."),
 }
 """Each module holds a click command named `command`."""

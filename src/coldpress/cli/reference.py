@@ -189,7 +189,7 @@ def _argument(argument: click.Argument) -> str:
 
 def _option(option: click.Option) -> str:
     default = f"`{option.default}`" if option.show_default else "-"
-    names = ", ".join(f"`{name}`" for name in option.opts)
+    names = ", ".join(f"`{name}`" for name in (*option.opts, *option.secondary_opts))
     return f"| {names} | {_takes(option)} | {default} | {option.help or ''} |"
 
 
