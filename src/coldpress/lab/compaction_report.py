@@ -6,13 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Final
 
 from coldpress.lab.compaction import Played
 from coldpress.lab.evidence import Evidence
-from coldpress.lab.stats import Interval, share_interval
-
-SEED: Final = 166
+from coldpress.lab.stats import SEED, Interval, share_interval
 
 
 @dataclass(frozen=True, slots=True)

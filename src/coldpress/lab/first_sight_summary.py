@@ -9,9 +9,8 @@ from typing import Final, get_args
 
 from coldpress.lab.first_sight import Scope, SessionFigures, Views
 from coldpress.lab.quotes import Quoted
-from coldpress.lab.stats import Interval, most_if_none, share_interval
+from coldpress.lab.stats import SEED, Interval, most_if_none, share_interval
 
-SEED: Final = 166
 WRITE_TO_READ: Final = (12.5, 25.0)
 """Price of a token written to the cache over that of one read from it: five minutes and an hour, at Anthropic."""
 

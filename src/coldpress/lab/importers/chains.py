@@ -13,12 +13,14 @@ from coldpress.model.trajectory import Trajectory, Turn
 class Imported:
     """The trajectories of one file in the order in which they began, and what was read and left out.
 
-    `head` is what stands outside the messages, `None` where the file does not say.
+    `head` is what stands outside the messages, `None` where the file does not say. Where a file's trajectories have
+    heads of their own, `heads` holds one for each, and `head` is that of the most requests with the tools of all.
     """
 
     trajectories: tuple[Trajectory, ...]
     counts: Counts
     head: RequestHead | None = None
+    heads: tuple[RequestHead | None, ...] = ()
 
 
 class Chains:
@@ -29,6 +31,10 @@ class Chains:
         self._origin: list[tuple[str, bool]] = []
         self._shared: list[int] = []
         self._place: dict[int, tuple[int, int]] = {}
+
+    def __len__(self) -> int:
+        """How many lines there are so far; they keep the order in which they began."""
+        return len(self._turns)
 
     def add(
         self,

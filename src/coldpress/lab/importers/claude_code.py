@@ -14,8 +14,11 @@ from pathlib import Path
 from coldpress.lab.importers.chains import Chains, Imported
 from coldpress.lab.importers.claude_code_lines import Line, read
 from coldpress.lab.importers.claude_code_tree import Reply, Tree
+from coldpress.lab.importers.conversation import UNKNOWN_MODEL
 from coldpress.lab.importers.counts import Tally
-from coldpress.lab.importers.dialogue import Block, Part, calls_of, message, messages, tools_of
+from coldpress.lab.importers.dialogue import Block, Part, calls_of, message, tools_of
+from coldpress.lab.importers.linefiles import decoded
+from coldpress.lab.importers.weave import added
 from coldpress.model.trajectory import Turn
 
 
@@ -24,22 +27,25 @@ def read_file(path: Path) -> Imported:
 
     Raises:
         OSError: the file cannot be read.
-        UnicodeDecodeError: the file is not UTF-8.
     """
-    with path.open(encoding="utf-8") as lines:
-        return read_lines(lines, name=path.stem)
+    tally = Tally()
+    with path.open("rb") as lines:
+        return _read(decoded(lines, tally), tally, name=path.stem)
 
 
 def read_lines(lines: Iterable[str], *, name: str) -> Imported:
     """Read the lines of one session file; `name` begins the names of its trajectories."""
-    tally = Tally()
+    return _read(lines, Tally(), name=name)
+
+
+def _read(lines: Iterable[str], tally: Tally, *, name: str) -> Imported:
     tree = Tree(read(lines, tally), tally)
     chains = Chains()
     for reply in tree.replies:
         previous, between = tree.before(reply)
         chains.add(
             reply.at,
-            _turn(_added(previous, between, tally), between, previous, reply),
+            _turn(_said(previous, between, tally), between, previous, reply),
             behind=previous.at if previous else None,
             session=reply.lines[0].session,
             side_chain=bool(reply.lines[0].side),
@@ -48,12 +54,12 @@ def read_lines(lines: Iterable[str], *, name: str) -> Imported:
     return Imported(chains.trajectories(name), tally.counts())
 
 
-def _added(previous: Reply | None, between: list[Line], tally: Tally) -> tuple[str, ...]:
+def _said(previous: Reply | None, between: list[Line], tally: Tally) -> tuple[str, ...]:
     """Write the client's messages as they are sent: results first, in the order they came in."""
     answers = previous.answers.values() if previous else ()
     parts = [Part("user", tuple(block for _, block in sorted(answers, key=lambda found: found[0])))]
     parts += [Part(line.role, _but_results(line.blocks)) for line in between if line.role]
-    return messages(parts, open_calls=calls_of(previous.blocks) if previous else (), tally=tally)
+    return added(parts, calls_of(previous.blocks) if previous else (), tally)
 
 
 def _but_results(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
@@ -61,14 +67,14 @@ def _but_results(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
     return tuple(block for block in blocks if block.type != "tool_result")
 
 
-def _turn(added: tuple[str, ...], between: list[Line], previous: Reply | None, reply: Reply) -> Turn:
+def _turn(said: tuple[str, ...], between: list[Line], previous: Reply | None, reply: Reply) -> Turn:
     """Make a turn. Usage is that of the reply's last line: all lines repeat it, the last one may know more."""
     last, blocks = reply.lines[-1], reply.blocks
     times = [line.at for line in (*between, *(previous.lines if previous else ())) if line.at is not None]
     return Turn(
-        added=added,
+        added=said,
         reply=message("assistant", blocks),
-        model=last.model,
+        model=last.model or UNKNOWN_MODEL,
         sent_at=max(times, default=None),
         replied_at=last.at,
         usage=last.usage,

@@ -15,7 +15,8 @@ from typing import Literal
 
 from coldpress.lab.importers.counts import Tally
 from coldpress.lab.importers.dialogue import Block
-from coldpress.lab.importers.jsonvalues import JsonObject, count_in, object_in, objects_of, text_in, time_in
+from coldpress.lab.importers.jsonvalues import JsonObject, count_in, object_in, text_in, time_in
+from coldpress.lab.importers.linefiles import line_objects
 from coldpress.lab.jsontext import compact_json
 from coldpress.model.usage import Usage
 
@@ -42,12 +43,14 @@ UNSENT = {
 class Line:
     """One object of the file that has a place in a conversation.
 
-    `role` is `None` where the line only links others together. `message` groups the lines of one model reply;
-    it is `None` for what the client wrote itself, be it in the assistant's name. `side` names a sub-agent,
-    empty for the main agent. `boundary` is true where a compaction ended the conversation before. `thinking` is
-    whether the user's text asked for thinking; `None` where the line does not tell.
+    `number` is what the tally knows its object by. `role` is `None` where the line only links others together.
+    `message` groups the lines of one model reply; it is `None` for what the client wrote itself, be it in the
+    assistant's name. `side` names a sub-agent, empty for the main agent. `boundary` is true where a compaction
+    ended the conversation before. `thinking` is whether the user's text asked for thinking; `None` where the line
+    does not tell.
     """
 
+    number: int
     uuid: str
     parent: str | None
     session: str
@@ -66,13 +69,11 @@ class Line:
 def read(lines: Iterable[str], tally: Tally) -> Iterator[Line]:
     """Read records in file order, counting every object and every one that is left out."""
     last_of_agent: dict[str, str] = {}
-    for line in lines:
-        tally.lines += 1
-        for found in objects_of(line, tally):
-            tally.kinds[_kind(found)] += 1
-            said = _agent_progress(found, last_of_agent, tally)
-            record = _record(found, tally) if said is None else _link(found)
-            yield from (line for line in (said, record) if line is not None)
+    for found in line_objects(lines, tally):
+        number = tally.take(_kind(found))
+        said = _agent_progress(found, number, last_of_agent, tally)
+        record = _record(found, number, tally) if said is None else _link(found, number)
+        yield from (line for line in (said, record) if line is not None)
 
 
 def _kind(found: JsonObject) -> str:
@@ -81,37 +82,40 @@ def _kind(found: JsonObject) -> str:
     return f"{kind}:{detail}" if detail else kind
 
 
-def _record(found: JsonObject, tally: Tally) -> Line | None:
+def _record(found: JsonObject, number: int, tally: Tally) -> Line | None:
     """Read one line of the session itself; `None` where it has no place in the tree."""
     kind = text_in(found, "type")
     if kind == "user" or (kind == "system" and found.get("subtype") == "local_command"):
-        return _user(found, tally)
+        return _user(found, number, tally)
     if kind == "assistant":
-        return _assistant(found, tally)
-    tally.skipped[UNSENT.get(kind or "", f"lines of an unknown kind: {kind}")] += 1
-    return _link(found)
+        return _assistant(found, number, tally)
+    if kind in UNSENT:
+        tally.set_aside(UNSENT[kind], number)
+    else:
+        tally.not_known(f"lines of an unknown kind: {kind}", number)
+    return _link(found, number)
 
 
-def _link(found: JsonObject) -> Line | None:
+def _link(found: JsonObject, number: int) -> Line | None:
     """Keep a line that carries no message for the sake of those that name it as parent."""
     uuid = text_in(found, "uuid")
     if uuid is None:
         return None
     return Line(
-        uuid, text_in(found, "parentUuid"), text_in(found, "sessionId") or "", _side(found),
+        number, uuid, text_in(found, "parentUuid"), text_in(found, "sessionId") or "", _side(found),
         time_in(found, "timestamp"), boundary=found.get("subtype") == "compact_boundary",
     )  # fmt: skip
 
 
-def _user(found: JsonObject, tally: Tally) -> Line | None:
-    link = _link(found)
+def _user(found: JsonObject, number: int, tally: Tally) -> Line | None:
+    link = _link(found, number)
     if link is None:
-        tally.skipped["user lines without a uuid"] += 1
+        tally.set_aside("user lines without a uuid", number)
         return None
     # A local command's output is recorded as a system line and sent as the user's text.
     content = object_in(found, "message").get("content", found.get("content"))
     return Line(
-        link.uuid, link.parent, link.session, link.side, link.at, "user", _blocks(content, tally),
+        number, link.uuid, link.parent, link.session, link.side, link.at, "user", _blocks(content, tally),
         thinking=_thinking(found, content),
     )  # fmt: skip
 
@@ -131,25 +135,25 @@ def _thinking(found: JsonObject, content: object) -> bool | None:
     return False if isinstance(content, str) and content.startswith(COMMAND) else None
 
 
-def _assistant(found: JsonObject, tally: Tally) -> Line | None:
-    link = _link(found)
+def _assistant(found: JsonObject, number: int, tally: Tally) -> Line | None:
+    link = _link(found, number)
     if link is None:
-        tally.skipped["assistant lines without a uuid"] += 1
+        tally.set_aside("assistant lines without a uuid", number)
         return None
     if found.get("isApiErrorMessage") is True:
-        tally.skipped["error notes of the client (never sent)"] += 1
+        tally.set_aside("error notes of the client (never sent)", number)
         return link
     message = object_in(found, "message")
     model = text_in(message, "model") or ""
     return Line(
-        link.uuid, link.parent, link.session, link.side, link.at, "assistant",
+        number, link.uuid, link.parent, link.session, link.side, link.at, "assistant",
         _blocks(message.get("content"), tally),
         None if model == "<synthetic>" else text_in(message, "id") or link.uuid,
         model, text_in(found, "requestId"), _usage(message),
     )  # fmt: skip
 
 
-def _agent_progress(found: JsonObject, last_of_agent: dict[str, str], tally: Tally) -> Line | None:
+def _agent_progress(found: JsonObject, number: int, last_of_agent: dict[str, str], tally: Tally) -> Line | None:
     """Read a sub-agent's message out of a progress line of its parent; `None` where it is no such line."""
     data = object_in(found, "data")
     agent, inner = text_in(data, "agentId"), object_in(data, "message")
@@ -165,7 +169,7 @@ def _agent_progress(found: JsonObject, last_of_agent: dict[str, str], tally: Tal
         "isSidechain": True,
     }
     last_of_agent[agent] = uuid
-    return _record(placed, tally)
+    return _record(placed, number, tally)
 
 
 def _blocks(content: object, tally: Tally) -> tuple[Block, ...]:

@@ -59,7 +59,7 @@ class Tree:
     def _place(self, line: Line) -> None:
         """Put a line into the tree; a line that was written twice counts once."""
         if line.uuid in self._lines:
-            self._tally.skipped["lines that repeat an earlier one (same uuid)"] += 1
+            self._tally.set_aside("lines that repeat an earlier one (same uuid)", line.number)
             return
         self._order[line.uuid] = len(self._lines)
         self._lines[line.uuid] = line
@@ -125,12 +125,18 @@ class Tree:
         return node, between
 
     def count_unused(self) -> None:
-        """Count what no trajectory holds; call it when `before` was asked about every reply."""
+        """Say which lines a trajectory holds, and why others are in none; call it when `before` was asked about all."""
         lines = self._lines.values()
-        self._tally.skipped["client messages that no reply follows"] += sum(
-            1 for line in lines if line.role and line.uuid not in self._reply_of and line.uuid not in self._used
-        )
-        self._tally.skipped["replies that say nothing"] += len(self._replies) - len(self.replies)
+        for reply in self._replies.values():
+            if reply.says_something:
+                self._tally.use(*(line.number for line in reply.lines))
+            else:
+                self._tally.set_aside("replies that say nothing", *(line.number for line in reply.lines))
+        for line in lines:
+            if line.role and line.uuid in self._used:
+                self._tally.use(line.number)
+            elif line.role and line.uuid not in self._reply_of:
+                self._tally.set_aside("client messages that no reply follows", line.number)
         self._tally.skipped["parents that are not in the file (the line before stands in)"] += sum(
             1 for line in lines if line.parent is not None and line.parent not in self._lines
         )

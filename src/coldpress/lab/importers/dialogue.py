@@ -54,6 +54,12 @@ class CallIds:
         self._used.add(found)
         return found
 
+    def copy(self) -> CallIds:
+        """Give one that knows the same ids and goes on by itself."""
+        found = CallIds()
+        found._used = set(self._used)
+        return found
+
 
 def text_block(text: str) -> Block:
     """Write a text block."""

@@ -12,18 +12,21 @@ JsonObject = dict[str, object]
 
 
 def objects_of(line: str, tally: Tally) -> Iterator[JsonObject]:
-    """Yield the JSON objects of one line; more than one is rare, none is a blank or broken line."""
-    decoder, at, line = json.JSONDecoder(), 0, line.strip()
+    """Yield the JSON objects of one line; more than one is rare, none is a blank or broken line.
+
+    `NaN` and infinities, which some programs write and JSON has not, are read as `None`.
+    """
+    decoder, at, line = json.JSONDecoder(parse_constant=lambda _: None), 0, line.strip()
     while at < len(line):
         try:
             value, end = decoder.raw_decode(line, at)
-        except json.JSONDecodeError:
-            tally.skipped["text that is not JSON"] += 1
+        except (ValueError, RecursionError):  # nested too deep, or a number of too many digits
+            tally.broken("text that is not JSON")
             return
         if isinstance(value, dict):
             yield value
         else:
-            tally.skipped["JSON that is not an object"] += 1
+            tally.broken("JSON that is not an object")
         at = end
         while at < len(line) and line[at].isspace():
             at += 1

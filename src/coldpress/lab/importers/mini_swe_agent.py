@@ -17,6 +17,7 @@ from typing import Literal
 import msgspec
 
 from coldpress.lab.importers.chains import Chains, Imported
+from coldpress.lab.importers.conversation import UNKNOWN_MODEL
 from coldpress.lab.importers.counts import Tally
 from coldpress.lab.importers.dialogue import Block, Part, calls_of, message, messages, says_something, tools_of
 from coldpress.lab.importers.jsonvalues import JsonObject, number_in, object_in, objects_in, text_in
@@ -70,6 +71,10 @@ def read_bytes(raw: bytes, *, name: str, actions: Actions = "calls") -> Imported
     tally, config = Tally(), object_in(object_in(found, "info"), "config")
     pattern = None if actions == "text" else action_pattern(config, fenced=written == FORMATS[0])
     run = _Run(Scribe(pattern, timeout_opening(config), tally), text_in(found, "instance_id") or name, tally)
+    messages_in = found.get("messages")
+    for item in messages_in if isinstance(messages_in, list) else ():
+        if not isinstance(item, dict):
+            tally.broken("messages that are no object")
     run.read(objects_in(found, "messages"))
     tally.lines = 1
     return Imported(run.chains.trajectories(name), tally.counts(), run.head())
@@ -86,6 +91,7 @@ class _Run:
         self._system: list[str] = []
         self._parts: list[Part] = []
         self._times: list[float] = []
+        self._waiting: list[int] = []
         self._previous: int | None = None
         self._open_calls: tuple[str, ...] = ()
         self._called = False
@@ -100,32 +106,37 @@ class _Run:
         """Take every message, each with the one behind it."""
         for at, found in enumerate(recorded):
             role = text_in(found, "role") or "(none)"
-            self._tally.kinds[f"message:{role}"] += 1
+            number = self._tally.take(f"message:{role}")
+            assert number == at  # they are told apart by their place
             if role == "assistant":
                 self._reply(at, found, recorded[at + 1] if at + 1 < len(recorded) else {})
             elif role in ("user", "tool"):
                 self._client(at, found)
             elif role == "system" and self._previous is None:
                 self._system.append(text_in(found, "content") or "")
+                self._tally.use(at)
             elif role == "exit":
-                self._tally.skipped["exit messages (never sent)"] += 1
+                self._tally.set_aside("exit messages (never sent)", at)
             else:
-                self._tally.skipped[f"messages of an unknown role: {role}"] += 1
-        self._tally.skipped["client messages that no reply follows"] += len(self._parts)
+                self._tally.not_known(f"messages of an unknown role: {role}", at)
+        for at in self._waiting:
+            self._tally.set_aside("client messages that no reply follows", at)
 
     def _reply(self, at: int, found: JsonObject, following: JsonObject) -> None:
         extra = object_in(found, "extra")
         replied_at = number_in(extra, "timestamp")
         blocks = self._scribe.reply(found, answered=_is_outcome(following))
         if not self._parts and self._previous is None:
-            self._tally.skipped["replies to nothing"] += 1
+            self._tally.set_aside("replies to nothing", at)
             return
         stands = says_something(blocks)
         turn = self._turn(blocks, extra, replied_at)
         self.chains.add(at, turn, behind=self._previous, session=self._session, shown_later=stands)
+        self._tally.use(at, *self._waiting)
         if stands:
             self._previous, self._open_calls = at, calls_of(blocks)
             self._parts, self._times = [], [] if replied_at is None else [replied_at]
+            self._waiting = []
             self._called = self._called or bool(turn.tools)
         else:
             self._tally.skipped["replies that say nothing"] += 1
@@ -137,6 +148,8 @@ class _Run:
             said = object_in(_choice(extra), "message")
             turn = self._turn(self._scribe.reply(said, answered=False), extra, None)
             self.chains.add(at, turn, behind=self._previous, session=self._session, shown_later=False)
+            self._tally.use(at)
+        self._waiting.append(at)
         self._parts.append(Part("user", self._scribe.client(found)))
         self._times += [time for time in (number_in(extra, "timestamp"),) if time is not None]
 
@@ -150,7 +163,7 @@ class _Run:
         return Turn(
             added=messages(self._parts, open_calls=self._open_calls, tally=self._tally),
             reply=message("assistant", blocks),
-            model=text_in(response, "model") or "",
+            model=text_in(response, "model") or UNKNOWN_MODEL,
             sent_at=max(times, default=None),
             replied_at=replied_at,
             usage=bill.usage,

@@ -16,8 +16,10 @@ from pathlib import Path
 from statistics import median
 
 from coldpress.lab.importers.chains import Chains, Imported
+from coldpress.lab.importers.conversation import UNKNOWN_MODEL
 from coldpress.lab.importers.counts import Tally
 from coldpress.lab.importers.dialogue import Block, Part, calls_of, message, messages, says_something, tools_of
+from coldpress.lab.importers.linefiles import decoded
 from coldpress.lab.importers.pi_entries import Entry, Reader, Reply, Session
 from coldpress.model.trajectory import Turn
 
@@ -41,15 +43,18 @@ def read_file(path: Path) -> Imported:
 
     Raises:
         OSError: the file cannot be read.
-        UnicodeDecodeError: the file is not UTF-8.
     """
-    with path.open(encoding="utf-8") as lines:
-        return read_lines(lines, name=path.stem)
+    tally = Tally()
+    with path.open("rb") as lines:
+        return _read(decoded(lines, tally), tally, name=path.stem)
 
 
 def read_lines(lines: Iterable[str], *, name: str) -> Imported:
     """Read the lines of one session file; `name` begins the names of its trajectories."""
-    tally = Tally()
+    return _read(lines, Tally(), name=name)
+
+
+def _read(lines: Iterable[str], tally: Tally, *, name: str) -> Imported:
     history = _History(Reader(tally).read(lines), tally)
     chains = Chains()
     for entry in history.session.entries.values():
@@ -62,20 +67,20 @@ def read_lines(lines: Iterable[str], *, name: str) -> Imported:
 def _add(chains: Chains, entry: Entry, reply: Reply, history: _History, tally: Tally) -> None:
     """Add the turn that ends in this reply; one that says nothing and reports nothing was no request."""
     if not reply.usage.known and not says_something(entry.blocks):
-        tally.skipped["replies that say nothing"] += 1
+        tally.set_aside("replies that say nothing", entry.at)
         return
     previous, between = history.before(entry)
     parts = [Part(item.role, history.shown(item)) for item in between if item.role]
     added = messages(parts, open_calls=calls_of(history.shown(previous)) if previous else (), tally=tally)
     if not added and previous is None:
-        tally.skipped["replies to nothing"] += 1
+        tally.set_aside("replies to nothing", entry.at)
         return
     shown = history.shown(entry)
     times = [item.time for item in (*between, *([previous] if previous else [])) if item.time is not None]
     turn = Turn(
         added=added,
         reply=message("assistant", shown or entry.blocks),
-        model=reply.model,
+        model=reply.model or UNKNOWN_MODEL,
         # pi notes when it asked; that may be some milliseconds before it has written down the last result.
         sent_at=max([*times, *([] if reply.sent_at is None else [reply.sent_at])], default=None),
         replied_at=entry.time,
@@ -92,6 +97,7 @@ def _add(chains: Chains, entry: Entry, reply: Reply, history: _History, tally: T
         session=history.session.name,
         shown_later=bool(shown),
     )
+    tally.use(entry.at)
 
 
 class _History:
@@ -169,9 +175,11 @@ class _History:
             place = entry.parent
 
     def count_unused(self) -> None:
-        """Count what no request shows; call it when `before` was asked about every reply."""
-        self._tally.skipped["client messages that no reply follows"] += sum(
-            1
-            for entry in self.session.entries.values()
-            if entry.blocks and entry.reply is None and entry.at not in self._used
-        )
+        """Say which entries a request shows, and why others are in none; call it when `before` was asked about all."""
+        for entry in self.session.entries.values():
+            if entry.boundary == "reset" or (entry.at in self._used and entry.blocks):
+                self._tally.use(entry.at)
+            elif entry.blocks and entry.reply is None:
+                self._tally.set_aside("client messages that no reply follows", entry.at)
+            elif entry.role is not None:
+                self._tally.pass_over(entry.at)

@@ -20,10 +20,10 @@ from coldpress.lab.importers.jsonvalues import (
     number_in,
     object_in,
     objects_in,
-    objects_of,
     text_in,
     time_in,
 )
+from coldpress.lab.importers.linefiles import line_objects
 from coldpress.lab.importers.pi_blocks import client_blocks, reply_blocks
 from coldpress.model.usage import Usage
 
@@ -98,26 +98,23 @@ class Reader:
         self._calls: dict[int, dict[str, str]] = {}
         self._place: dict[str, int] = {}
         self._last: int | None = None
-        self._objects = 0
 
     def read(self, lines: Iterable[str]) -> Session:
         """Read all lines, counting every object and every one that is left out."""
-        for line in lines:
-            self._tally.lines += 1
-            for found in objects_of(line, self._tally):
-                self._take(found, self._objects)
-                self._objects += 1
+        for found in line_objects(lines, self._tally):
+            self._take(found)
         return self.session
 
-    def _take(self, found: JsonObject, at: int) -> None:
+    def _take(self, found: JsonObject) -> None:
         kind = text_in(found, "type") or "(no type)"
         role = text_in(object_in(found, "message"), "role")
-        self._tally.kinds[f"{kind}:{role}" if role else kind] += 1
+        at = self._tally.take(f"{kind}:{role}" if role else kind)
         if kind == "session":
+            self._tally.use(at)
             self.session.name = text_in(found, "id") or ""
             self.session.version = count_in(found, "version") or 1
         elif kind == "title":  # OMP's slot for a title above the header: no entry of the tree
-            self._tally.skipped["title lines (never sent)"] += 1
+            self._tally.set_aside("title lines (never sent)", at)
         else:
             self._add(self._entry(kind, found, at), text_in(found, "id"))
 
@@ -145,8 +142,10 @@ class Reader:
         if kind == "reset_boundary":
             return Entry(at, parent, time, boundary="reset")
         if kind not in SENT:
-            known = kind in UNSENT
-            self._tally.skipped[f"{kind} lines (never sent)" if known else f"lines of an unknown kind: {kind}"] += 1
+            if kind in UNSENT:
+                self._tally.set_aside(f"{kind} lines (never sent)", at)
+            else:
+                self._tally.not_known(f"lines of an unknown kind: {kind}", at)
             return Entry(at, parent, time)
         said = {"custom_message": "custom", "branch_summary": "branchSummary"}.get(kind)
         message = object_in(found, "message") if said is None else {**found, "role": said}

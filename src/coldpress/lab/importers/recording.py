@@ -81,8 +81,12 @@ def read_bytes(raw: bytes, *, name: str) -> Recording:
     turns = tuple(_turn(turn, found.model) for turn in found.turns)
     head = RequestHead(found.system, tuple(compact_json(tool) for tool in found.tools), found.max_tokens)
     return Recording(
-        Trajectory(name, found.session, False, turns), head, Counts(1, 1, (("turn", len(turns)),), ())
+        Trajectory(name, found.session, False, turns), head, _counts(len(turns))
     )  # fmt: skip
+
+
+def _counts(turns: int) -> Counts:
+    return Counts(1, turns, (("turn", turns),), (), used=turns, set_aside=0, unknown=0, broken=0)
 
 
 def _turn(turn: _Turn, model: str) -> Turn:
