@@ -92,7 +92,7 @@ def alike(recorded: Recorded, arm_name: str) -> None:
 @pytest.mark.parametrize("arm", [name for name in ARMS if name != "control"])
 def test_tariffs_that_an_arm_cannot_tell_apart_get_the_same_prompts(arm: str) -> None:
     found = read_file(recording_path())
-    alike(Recorded("demo", found.trajectories, functools.cache(estimate), head=found.head), arm)
+    alike(Recorded("demo", found.trajectories, functools.cache(estimate), recorded_heads=found.own_heads), arm)
 
 
 def test_tariffs_that_an_arm_cannot_tell_apart_on_recorded_sessions(shared: Path) -> None:

@@ -21,7 +21,7 @@ ARMS = ("coldpress", "coldpress-source-5", "pressure-50", "reference-determinist
 
 def recorded(path: Path) -> Recorded:
     found = read_file(path)
-    return Recorded(path.stem, found.trajectories, functools.cache(estimate), head=found.head)
+    return Recorded(path.stem, found.trajectories, functools.cache(estimate), recorded_heads=found.own_heads)
 
 
 def replayed(of: Recorded, arm: str, tariff: str) -> tuple[list[bytes], tuple[Replayed, ...]]:

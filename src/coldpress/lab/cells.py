@@ -23,7 +23,8 @@ from coldpress.lab.results import Bill, Loss, Measured, Skipped, Turn
 from coldpress.lab.runs import Run, Runs
 from coldpress.lab.services import paid_usd, service_for
 from coldpress.measure.tokens import estimate
-from coldpress.model.errors import ColdpressError, RecordingError
+from coldpress.model.errors import ColdpressError, ConfigError, RecordingError
+from coldpress.model.trajectory import Trajectory
 
 CONTENT_DIGITS: Final = 16
 
@@ -66,14 +67,31 @@ def _measure(
     trajectories = imported.trajectories
     if not any(one.requests for one in trajectories):
         raise RecordingError("holds no request with a reply")
-    recorded = Recorded(path.stem, trajectories, functools.cache(estimate), head=imported.head)
+    recorded = Recorded(path.stem, trajectories, functools.cache(estimate), recorded_heads=imported.own_heads)
     about = About(path.stem, content, kind_of(path), path.absolute().parent.name, paid_usd(trajectories))
-    cells = _Cells(recorded, about, {name: service_for(name, trajectories) for name in tariffs})
+    cells = _Cells(recorded, about, _services(tariffs, trajectories))
     # Whoever knows the whole run goes first: others are held against what they could have paid.
     for arm in sorted(arms, key=lambda arm: arm.schedule != "clairvoyant"):
         cells.add(arm, with_turns=with_turns)
     rows = cells.rows(arms, with_least=with_least)
     return rows
+
+
+def _services(tariffs: Sequence[str], trajectories: Sequence[Trajectory]) -> dict[str, Service]:
+    """Find the services; a recording whose own model nobody can price is still replayed at the other tariffs.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    found, wrong = {}, list[ConfigError]()
+    for name in tariffs:
+        try:
+            found[name] = service_for(name, trajectories)
+        except ConfigError as error:
+            wrong.append(error)
+    if wrong and not found:
+        raise wrong[0]
+    return found
 
 
 class _Cells:

@@ -170,7 +170,7 @@ class Recording:
     @property
     def recorded(self) -> Recorded:
         """What its replays share."""
-        return Recorded(self.name, self.trajectories, self.count, head=self.head)
+        return Recorded(self.name, self.trajectories, self.count, recorded_heads=(self.head,) * len(self.trajectories))
 
     def replay(self) -> Replay:
         """Make it ready to be replayed once."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -99,19 +99,20 @@ class Layout:
         return len(self.prompt_tokens) - self.own
 
 
-def lay_out(trajectory: Trajectory, *, recording: str, count: Callable[[str], int]) -> Layout:
+def lay_out(trajectory: Trajectory, *, recording: str, count: Callable[[str], int], head_counted: int = 0) -> Layout:
     """Lay out one conversation.
 
     Args:
         trajectory: with the head's size only in the reported usage of its first request.
         recording: name of the file.
         count: tokens of a text on the o200k scale.
+        head_counted: of system prompt and tools, likewise; plays a part only where no usage is reported.
     """
     work = _Work(count)
     for index, turn in enumerate(trajectory.turns):
         work.turn(turn, index, own=index >= trajectory.shared_turns)
     estimated = work.prompts
-    scale, head = _fit(estimated, trajectory.turns)
+    scale, head = _fit(estimated, trajectory.turns, head_counted)
     own = trajectory.shared_turns
     reported = trajectory.turns[own].usage
     return Layout(
@@ -131,12 +132,12 @@ def lay_out(trajectory: Trajectory, *, recording: str, count: Callable[[str], in
     )
 
 
-def _fit(estimated: list[int], turns: tuple[Turn, ...]) -> tuple[float, float]:
+def _fit(estimated: list[int], turns: tuple[Turn, ...], head_counted: int) -> tuple[float, float]:
     """Fit scale and head: the first prompt is as reported, and the prompts together are."""
     known = [(mine, turn.usage.prompt) for mine, turn in zip(estimated, turns, strict=True)]
     pairs = [(mine, reported) for mine, reported in known if reported]
     if not pairs:
-        return REPORTED_SCALE, 0.0
+        return REPORTED_SCALE, REPORTED_SCALE * head_counted
     first, first_reported = pairs[0]
     grown = sum(mine - first for mine, _ in pairs)
     scale = REPORTED_SCALE
@@ -146,9 +147,12 @@ def _fit(estimated: list[int], turns: tuple[Turn, ...]) -> tuple[float, float]:
     return scale, max(0.0, first_reported - scale * first)
 
 
-def _times(turns: Iterable[Turn]) -> Iterator[float]:
-    """Give each request a time; one without, or before its predecessor's, gets its predecessor's."""
-    latest = 0.0
+def _times(turns: Sequence[Turn]) -> Iterator[float]:
+    """Give each request a time; one without, or before its predecessor's, gets its predecessor's.
+
+    Those in front of the first that has one get that.
+    """
+    latest = next((turn.sent_at for turn in turns if turn.sent_at is not None), 0.0)
     for turn in turns:
         latest = max(latest, turn.sent_at or 0.0)
         yield latest

@@ -53,7 +53,7 @@ class Recorded:
         name: of it.
         trajectories: all of it.
         count: tokens of a text, on the o200k scale; one that remembers.
-        head: of all requests; made up where not given.
+        recorded_heads: what stands outside the messages of each trajectory; made up where it is `None`.
 
     Attributes:
         layouts: of its conversations.
@@ -67,14 +67,19 @@ class Recorded:
         trajectories: Sequence[Trajectory],
         count: Callable[[str], int],
         *,
-        head: RequestHead | None = None,
+        recorded_heads: Sequence[RequestHead | None] = (),
     ) -> None:
         self.name = name
         self.trajectories = tuple(trajectories)
-        self.layouts = tuple(lay_out(one, recording=name, count=count) for one in trajectories)
+        made_up = heads(trajectories)
+        known = recorded_heads or [None] * len(self.trajectories)
+        self._heads = tuple(head or made_up[one.side_chain] for one, head in zip(self.trajectories, known, strict=True))
+        self.layouts = tuple(
+            lay_out(one, recording=name, count=count, head_counted=sum(map(count, (head.system, *head.tools))))
+            for one, head in zip(self.trajectories, self._heads, strict=True)
+        )
         self.asked_long = any(layout.long for layout in self.layouts)
         self._count = count
-        self._heads = heads(trajectories) if head is None else {False: head, True: head}
         self.remembered = Remembered()
         self._readers: dict[int, PromptReader] = {}
         self._controls: dict[int, tuple[Asked, ...]] = {}
@@ -164,7 +169,7 @@ class Recorded:
             names = other_models(self.trajectories, service.model)
             counted = self.reader(service.structure_tokens).counted
             found = self._sources_of[key] = [
-                Source(with_models(one, names), layout, self._heads[one.side_chain], counted)
-                for one, layout in zip(self.trajectories, self.layouts, strict=True)
+                Source(with_models(one, names), layout, head, counted)
+                for one, layout, head in zip(self.trajectories, self.layouts, self._heads, strict=True)
             ]
         return found

@@ -22,6 +22,11 @@ class Imported:
     head: RequestHead | None = None
     heads: tuple[RequestHead | None, ...] = ()
 
+    @property
+    def own_heads(self) -> tuple[RequestHead | None, ...]:
+        """The head of each trajectory, as far as the file says."""
+        return self.heads or (self.head,) * len(self.trajectories)
+
 
 class Chains:
     """Straight lines of turns, grown turn by turn."""
