@@ -202,14 +202,14 @@ def test_ctrl_c_tells_what_is_there(run: Run, home: Path, monkeypatch: pytest.Mo
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_ctrl_c_at_a_terminal(home: Path, jobs: str) -> None:
     """A real process with a terminal for its stderr, and the signal for all of its group, as a terminal sends it."""
-    write_sessions(home / "own", 40, turns=20)
+    write_sessions(home / "own", 200, turns=20)
     ours, theirs = pty.openpty()
     code = "from coldpress.cli.main import main; main()"
     command = [sys.executable, "-c", code, "replay", "own", "--json", "--jobs", jobs, *SHORT]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, start_new_session=True, cwd=home)
     os.close(theirs)
     shown = b""
-    while b"/40" not in shown or b"  0/40" in shown.rpartition(b"\r")[2]:
+    while b"/200" not in shown or b"  0/200" in shown.rpartition(b"\r")[2]:
         shown += os.read(ours, 4096)
     os.killpg(process.pid, signal.SIGINT)
     drain = threading.Thread(target=_drain, args=(ours,), daemon=True)
@@ -217,7 +217,7 @@ def test_ctrl_c_at_a_terminal(home: Path, jobs: str) -> None:
     out, _ = process.communicate(timeout=30)
     found = json.loads(out)
     assert process.returncode == 130
-    assert found["interrupted"] is True and 0 < found["sessions"] < 40
+    assert found["interrupted"] is True and 0 < found["sessions"] < 200
 
 
 def _drain(terminal: int) -> None:

@@ -39,7 +39,9 @@ REMOVALS = (Removal(200, 100, waited=7), Removal(620, 300, waited=2))
         pytest.param(choosers.batched(8), terms(), None, "waiting", id="a batch waits"),
         # 6 * 400 * 1 = 2,400 against (1,000 - 200 - 400) * (W - 1) = 400 * (W - 1).
         pytest.param(choosers.reference, terms(prices(write=6.9)), 0, "pays", id="the reference where six pay: 2,360"),
-        pytest.param(choosers.reference, terms(prices(write=7.0)), None, "does_not_pay", id="not where they break even"),
+        pytest.param(
+            choosers.reference, terms(prices(write=7.0)), None, "does_not_pay", id="not where they break even"
+        ),
         pytest.param(
             choosers.reference,
             terms(prices(write=2.0), prices(write=7.0)),

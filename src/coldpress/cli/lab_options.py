@@ -6,6 +6,7 @@ import difflib
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -112,7 +113,8 @@ def _arm(name: str, option: str) -> Arm:
         return named[name]
     path = Path(name)
     if path.is_file():
-        return load_arm(path)
+        arm = load_arm(path)
+        return replace(arm, name=path.name) if arm.name in named else arm  # a coldpress.toml is not the arm coldpress
     if path.suffix in (".toml", ".json"):
         raise click.BadParameter(f"there is no file {name}; give a settings file, or a name", param_hint=option)
     raise click.BadParameter(

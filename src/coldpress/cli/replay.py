@@ -115,7 +115,7 @@ def command(
         kept = folder
         if report_file is not None and kept is None:
             kept = Path(ends.enter_context(tempfile.TemporaryDirectory(prefix="coldpress-replay-")))
-        found = gather(chosen.paths, arms, tariffs, How(kept, jobs, with_turns=report_file is not None))
+        found = gather(chosen.paths, arms, tariffs, How(kept, jobs, with_turns=kept is not None))
         _print(tell(found, arms, tariffs), as_json=as_json, verbose=verbose)
         if report_file is not None and kept is not None and found.bills:
             from coldpress.cli.results_folder import ResultsFolder

@@ -69,7 +69,8 @@ def suggest(arms: Sequence[Arm], figures: Sequence[ArmFigures], bills: Sequence[
     mine = {one.arm: one for one in figures if one.tariff == tariff}
     default = mine.get(DEFAULTS)
     if default is None or default.saving is None:
-        return Suggestion(None, tariff, "", f"the arm {DEFAULTS} has no bill there to compare with", 0)
+        why = f"the arm {DEFAULTS} has no bill there, so there are no defaults to compare with"
+        return Suggestion(None, tariff, "", why, 0)
     if default.sessions < FEWEST_SESSIONS:
         why = f"{_recordings(default.sessions)} cannot tell settings apart; {FEWEST_SESSIONS} is the least"
         return Suggestion(None, tariff, "", why, default.sessions)

@@ -13,6 +13,7 @@ from coldpress.config.settings import Settings
 from coldpress.engine.aged import Aged
 from coldpress.engine.gate import Ruling, Terms
 from coldpress.lab import choosers
+from coldpress.lab.lean_store import LeanStore
 from coldpress.lab.offers import Foreseen, Offers, Place, foresee, place_of
 from coldpress.lab.oracle import clairvoyant
 from coldpress.lab.recorded import Recorded
@@ -101,7 +102,7 @@ def schedule_for(replay: Replay, recorded: Recorded, service: Service, settings:
         asked.append((conversation, request))
         offers.at(conversation, request)
 
-    replayed = replay.run(settings, choose=offers.choose, before=before)
+    replayed = replay.run(settings, store=LeanStore(), choose=offers.choose, before=before)
     for (conversation, request), one in zip(asked, replayed, strict=True):
         if one.ours.prompt is None:
             raise RecordingError(f"request {request} of {conversation}: nobody reported its tokens")

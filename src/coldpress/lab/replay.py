@@ -161,7 +161,7 @@ class Replay:
 
         Args:
             settings: from `settings_of`, or with the same provider.
-            store: with whatever came before; an empty one where not given.
+            store: with whatever came before; an empty one where not given. With a `LeanStore` there are no books.
             see: is shown every request.
             answering: reports usage to the driver in the place of a simulated provider.
             restart_before: number of the request, from 0 on, before which the driver is ended and a new one started on
@@ -173,12 +173,16 @@ class Replay:
             RecordingError: the driver passed a request through for a reason of its own.
         """
         kept = MemoryStore() if store is None else store
+        began = min((layout.sent_at[layout.own] for layout in self.layouts if layout.requests), default=0.0)
         run = _Run(self._recorded, self._service, answering, controls=self._controls, see=see, before=before)
         steps = enumerate(self._recorded.steps(self._service))
         deciders = self._recorded.remembered.deciders(choose)
         with asyncio.Runner() as runner:
             for part in (islice(steps, restart_before), steps):
-                with closing(Driver(settings, kept, deciders=deciders, workers=AtOnce())) as driver:
+                # Its clock stands still: how fast a replay goes must play no part.
+                with closing(
+                    Driver(settings, kept, clock=lambda: began, deciders=deciders, workers=AtOnce())
+                ) as driver:
                     driver.load_forecast(HARNESS)
                     runner.run(run.all(part, driver))
                 kept.flush()

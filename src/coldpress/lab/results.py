@@ -31,7 +31,8 @@ class Bill:
             nothing that was sent.
         identifiers: uses of identifiers from earlier results; `identifiers_lost` of them stood in nothing sent.
         least_usd: the bill of the clairvoyant schedule, refetches aside, over the candidates of this arm, or else of
-            the best clairvoyant arm; `None` where nobody asked. Regret is `(bill_usd - refetch_usd) / least_usd - 1`.
+            the best clairvoyant arm; `None` where nobody asked, and for an arm with a budget. Regret is
+            `(bill_usd - refetch_usd) / least_usd - 1`.
         paid_usd: what the reported usage comes to at the recorded model's list prices, input alone; `None` where
             usage or price are unknown. The same for all arms and tariffs.
     """

@@ -12,6 +12,7 @@ from coldpress.lab import choosers
 from coldpress.lab.arm_files import Arm
 from coldpress.lab.clairvoyant import schedule_for
 from coldpress.lab.evidence import Judge, Looked
+from coldpress.lab.lean_store import LeanStore
 from coldpress.lab.prompts import Asked
 from coldpress.lab.recorded import Recorded
 from coldpress.lab.refetches import Refetches, refetches
@@ -87,7 +88,7 @@ class Runs:
     def _drive(
         self, replay: Replay, settings: Settings, choose: Choose, before: Callable[[str, int], None] = _nothing
     ) -> Run:
-        replayed = replay.run(settings, choose=choose, before=before)
+        replayed = replay.run(settings, store=LeanStore(), choose=choose, before=before)
         steps = tuple(
             Step(one.conversation, one.conversation in self._side_chains, one.at, one.receipt, one.looked)
             for one in replayed

@@ -73,8 +73,11 @@ def money(facts: Facts, tariff: TariffAbout) -> Table:
 def content(facts: Facts, tariff: TariffAbout) -> Table:
     """Give what every arm lost, and what it did to prompts, at one tariff."""
     columns: tuple[Column, ...] = (
-        ("edits lost", lambda row: lost(row.edits_lost, row.edits, row.edit_loss)),
-        ("identifiers lost", lambda row: lost(row.identifiers_lost, row.identifiers, row.identifier_loss)),
+        ("edits lost", lambda row: lost(row.edits_lost, row.edits, row.edit_loss, row.edit_loss_at_most)),
+        (
+            "identifiers lost",
+            lambda row: lost(row.identifiers_lost, row.identifiers, row.identifier_loss, row.identifier_loss_at_most),
+        ),
         ("prompt tokens saved, %", lambda row: pct(row.prompt_saving)),
         ("peak tokens saved, %", lambda row: pct(row.peak_saving)),
         ("cuts cold / warm", lambda row: f"{count(row.cold_cuts)} / {count(row.cuts - row.cold_cuts)}"),
@@ -176,3 +179,7 @@ def _arm_head(number: int, name: str, longest: int = HEAD_LONGEST) -> Cell:
 
 def _name(text: str) -> Cell:
     return Cell(plain(text, NAME_LONGEST), name=True)
+
+
+def _identifiers_lost(row: ArmFigures) -> str:
+    return lost(row.identifiers_lost, row.identifiers, row.identifier_loss, row.identifier_loss_at_most)

@@ -67,8 +67,10 @@ def usd_range(found: Range | None) -> str:
     return UNKNOWN if found is None else f"{usd(found.value)}{_SPACE}[{usd(found.low)},{_SPACE}{usd(found.high)}]"
 
 
-def lost(part: int, whole: int, found: Range | None) -> str:
+def lost(part: int, whole: int, found: Range | None, at_most: float | None = None) -> str:
     """Write how many of how many were lost, with the interval of the share or, where none was, the most it could be.
+
+    `at_most` is the upper end to show where it is above that of the interval.
 
     >>> lost(3, 600, None).replace("\\N{NO-BREAK SPACE}", " "), lost(0, 0, None)
     ('3 of 600: 0.5 %', 'none made')
@@ -78,9 +80,10 @@ def lost(part: int, whole: int, found: Range | None) -> str:
     if not part:
         return f"0 of {count(whole)}, at most {pct(most_if_none(whole))}{_SPACE}%"
     share = f"{pct(part / whole)}{_SPACE}%"
-    return f"{count(part)} of {count(whole)}: {share}" + (
-        "" if found is None else f" [{pct(found.low)},{_SPACE}{pct(found.high)}]"
-    )
+    if found is None:
+        return f"{count(part)} of {count(whole)}: {share}"
+    high = found.high if at_most is None else max(found.high, at_most)
+    return f"{count(part)} of {count(whole)}: {share} [{pct(found.low)},{_SPACE}{pct(high)}]"
 
 
 def count(number: int) -> str:
