@@ -144,11 +144,14 @@ class _Cells:
     def _bill(self, arm: Arm, tariff: str, arms: Sequence[Arm]) -> Bill:
         """Add the least possible bill: over the arm's own candidates, else over those of the best clairvoyant arm.
 
-        Nobody knows the least of an arm with a budget: no clairvoyant arm writes summaries.
+        What may go depends a little on what went before: a repeat keeps what it points at. So where another arm of the
+        same rules was cheaper than the clairvoyant one, that is the least. Nobody knows the least of an arm with a
+        budget: no clairvoyant arm writes summaries.
         """
         bill = self._bills[arm.name, tariff]
-        knowing = [one for one in arms if one.schedule == "clairvoyant" and not arm.has_budget]
-        alike = [one for one in knowing if one.settings.policy == arm.settings.policy]
-        bills = [self._bills[one.name, tariff] for one in alike or knowing]
-        least = min((one.bill_usd - one.refetch_usd for one in bills), default=None)
-        return replace(bill, least_usd=least)
+        rivals = [one for one in arms if not one.has_budget and not one.is_control and not arm.has_budget]
+        knowing = [one for one in rivals if one.schedule == "clairvoyant"]
+        alike = [one for one in rivals if one.settings.policy == arm.settings.policy]
+        fair = alike if any(one in knowing for one in alike) else knowing
+        bills = [self._bills[one.name, tariff] for one in fair]
+        return replace(bill, least_usd=min((one.bill_usd - one.refetch_usd for one in bills), default=None))

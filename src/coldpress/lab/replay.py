@@ -34,6 +34,9 @@ from coldpress.stores.memory import MemoryStore
 
 HARNESS: Final = "claude-cli"
 
+_LONG_AGO_SECONDS: Final = 30 * 86_400.0
+"""Before 1970: the times of a recording without any are 0."""
+
 T = TypeVar("T")
 
 
@@ -103,7 +106,7 @@ def remember(store: Store, lengths: Sequence[int]) -> None:
     for number, requests_made in enumerate(lengths):
         lineage = f"{number:032x}"
         for request in range(requests_made):
-            store.put((), (), _earlier(f"{lineage}/{request}", lineage, at=float(request)))
+            store.put((), (), _earlier(f"{lineage}/{request}", lineage, at=request - _LONG_AGO_SECONDS))
     store.flush()
 
 
@@ -173,16 +176,13 @@ class Replay:
             RecordingError: the driver passed a request through for a reason of its own.
         """
         kept = MemoryStore() if store is None else store
-        began = min((layout.sent_at[layout.own] for layout in self.layouts if layout.requests), default=0.0)
         run = _Run(self._recorded, self._service, answering, controls=self._controls, see=see, before=before)
         steps = enumerate(self._recorded.steps(self._service))
         deciders = self._recorded.remembered.deciders(choose)
         with asyncio.Runner() as runner:
             for part in (islice(steps, restart_before), steps):
-                # Its clock stands still: how fast a replay goes must play no part.
-                with closing(
-                    Driver(settings, kept, clock=lambda: began, deciders=deciders, workers=AtOnce())
-                ) as driver:
+                # Its clock shows the recorded times: how fast a replay goes must play no part.
+                with closing(Driver(settings, kept, clock=run.clock, deciders=deciders, workers=AtOnce())) as driver:
                     driver.load_forecast(HARNESS)
                     runner.run(run.all(part, driver))
                 kept.flush()
@@ -205,6 +205,7 @@ class _Run:
         before: Callable[[str, int], None],
     ) -> None:
         self.found: list[Replayed] = []
+        self._now = 0.0
         self._judge = Judge(recorded.uses)
         self._name = recorded.name
         self._service = service
@@ -220,6 +221,10 @@ class _Run:
         for number, step in steps:
             self.found.append(await self._request(number, step, driver))
 
+    def clock(self) -> float:
+        """Give the time of the request at hand, in seconds since 1970; 0 before the first."""
+        return self._now
+
     async def _request(self, number: int, step: Step, driver: Driver) -> Replayed:
         name, turn, body = f"{self._name}/{number}", step.turn, step.body
         conversation = step.source.trajectory.name
@@ -227,6 +232,7 @@ class _Run:
             name, step.at, self._service.provider, "anthropic", body, None, {"user-agent": f"{HARNESS}/2"}
         )
         self._before(conversation, step.index)
+        self._now = step.at
         prepared = await driver.prepare(inbound)
         failed = [note for note in prepared.receipt.notes if note.startswith(("pass_through:", "store_failed"))]
         if failed:
