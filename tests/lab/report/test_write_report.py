@@ -124,6 +124,11 @@ def test_it_points_to_nothing_outside_itself(written: Written, page: Read) -> No
     assert "url(" not in html and "@import" not in html and "http://" not in html and "https://" not in html
 
 
+def test_no_value_of_python_stands_in_the_text(written: Written) -> None:
+    """A caption once said `at TariffAbout(name=...)`."""
+    assert re.findall(r"\b[A-Z]\w+\(\w+=", written.html.read_text(encoding="utf-8")) == []
+
+
 def test_the_same_results_give_the_same_bytes(written: Written, tmp_path: Path) -> None:
     made = results()
     made.about = {"skipped": [{"path": "broken.jsonl", "why": "is not JSON at line 3"}], "dates": "May 2026"}

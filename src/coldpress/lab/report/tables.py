@@ -83,7 +83,7 @@ def content(facts: Facts, tariff: TariffAbout) -> Table:
         ("cuts cold / warm", lambda row: f"{count(row.cold_cuts)} / {count(row.cuts - row.cold_cuts)}"),
         ("compactions", lambda row: count(row.compactions)),
     )
-    caption = f"What was lost, and what became of the prompts, at {tariff}. {SIMULATED} An interval holds 95 %."
+    caption = f"What was lost, and what became of the prompts, at {tariff.name}. {SIMULATED} An interval holds 95 %."
     return _by_arm(facts, facts.figures[tariff.name], columns, caption)
 
 
