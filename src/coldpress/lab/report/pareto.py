@@ -207,17 +207,17 @@ def _legend(
 
 def _caption(tariff: TariffAbout, condition: Condition | None) -> str:
     said = (
-        f"Evidence loss against the whole input bill, refetches included, at {plain(tariff.label)}. Further right is cheaper, further down "
-        "loses less. Thin lines are 95 % intervals; an arrow marks what is dearer than the edge. The dashed line joins "
-        "the clairvoyant arms: with the same candidates hardly anything saves more; budgets and summaries have others. Losses "
-        "are shares of the edits that quote an earlier result. Simulated, open-loop."
+        f"Evidence loss against the whole input bill, refetches included, at {plain(tariff.label)}. Further right is "
+        "cheaper, further down loses less. Thin lines are 95 % intervals; an arrow marks what is dearer than the edge. "
+        "The dashed line joins the clairvoyant arms: with the same candidates hardly anything saves more; budgets and "
+        "summaries have others. Losses are shares of the edits that quote an earlier result. Simulated, open-loop."
     )
     if condition is None:
         return said
     return (
         f"{said} Hollow marks are others' figures under conditions of their own ({condition.label}): other recordings, "
-        "another simulation, no cost of refetches, another count of edits; those of unknown loss are left out. They show "
-        "where one stands, not who wins."
+        "another simulation, no cost of refetches, another count of edits; those of unknown loss are left out. They "
+        "show where one stands, not who wins."
     )
 
 
