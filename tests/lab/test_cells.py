@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from coldpress.demo.run import recording_path
-from coldpress.lab.arm_files import named_arms
+from coldpress.lab.arm_files import load_arm, named_arms
 from coldpress.lab.cells import content_of, measure
 from coldpress.lab.decision_class import decision_class
 from coldpress.lab.importers.any import read_file
@@ -93,6 +93,55 @@ def alike(recorded: Recorded, arm_name: str) -> None:
 def test_tariffs_that_an_arm_cannot_tell_apart_get_the_same_prompts(arm: str) -> None:
     found = read_file(recording_path())
     alike(Recorded("demo", found.trajectories, functools.cache(estimate), recorded_heads=found.own_heads), arm)
+
+
+BUDGET_BY_MODEL = '[budget]\nstages = []\n[[budgets]]\nmodel = "*sonnet*"\nstages = ["mask"]\nwindow_tokens = 20_000\n'
+SOURCES_EVERY_TURN = '[[rules]]\nmatch = "kind:source"\nmode = "source"\nage = 2\n[lab]\nschedule = "every_turn"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "tariffs"),
+    [
+        pytest.param(
+            "[budget]\ntrigger = 0.08\ntarget = 0.04\nkeep_turns = 1\n", ("recorded", "claude-opus-4-6"), id="nominal windows"
+        ),
+        pytest.param(BUDGET_BY_MODEL, ("claude-opus-5-5", "claude-sonnet-5-5"), id="a budget for one model"),
+        pytest.param(
+            SOURCES_EVERY_TURN, ("server without a cache", "deepseek-v4-pro"), id="reads that wait for a cold cache"
+        ),
+    ],
+)
+def test_what_a_settings_file_looks_at_tells_tariffs_apart(tmp_path: Path, text: str, tariffs: tuple[str, str]) -> None:
+    """The order of tariffs once decided which of their windows held for both."""
+    path = tmp_path / "mine.toml"
+    path.write_text(text, encoding="utf-8")
+    arm = load_arm(path)
+    both = measure(recording_path(), [arm], tariffs).bills
+    alone = [measure(recording_path(), [arm], (tariff,)).bills[0] for tariff in tariffs]
+    assert [bill.prompt_tokens for bill in both] == [bill.prompt_tokens for bill in alone]
+    assert len({bill.prompt_tokens for bill in alone}) == 2, "or this test says little"
+
+
+def test_the_least_is_that_of_the_same_rules(tmp_path: Path) -> None:
+    """Another arm that may do more once became everybody's least."""
+    path = tmp_path / "bold.toml"
+    path.write_text("source_age = 5\nallow_thinking_loss = true\n", encoding="utf-8")
+    arms = [named_arms()["coldpress-source-5"], named_arms()["oracle-source-5"]]
+    few, many = (
+        measure(recording_path(), mine, ("claude-opus-5-5",)).bills for mine in (arms, [*arms, load_arm(path)])
+    )
+    assert [bill.least_usd for bill in few] == [bill.least_usd for bill in many[:2]]
+    assert few[1].least_usd == pytest.approx(few[1].bill_usd - few[1].refetch_usd)
+
+
+def test_no_arm_asks_a_model(tmp_path: Path) -> None:
+    path = tmp_path / "asks.toml"
+    path.write_text(
+        '[summariser]\nkind = "openai"\nmodel = "m"\nurl = "http://127.0.0.1:9"\n[store]\nraw_log = true\n',
+        encoding="utf-8",
+    )
+    settings = load_arm(path).settings
+    assert (settings.summariser.kind, settings.offload.enabled, settings.store.raw_log) == ("structural", False, False)
 
 
 def test_tariffs_that_an_arm_cannot_tell_apart_on_recorded_sessions(shared: Path) -> None:

@@ -78,7 +78,8 @@ class Arm:
     @property
     def has_budget(self) -> bool:
         """Whether prompts are brought down to a budget."""
-        return self.settings.budgets.default.stages != ()
+        budgets = self.settings.budgets
+        return budgets.default.stages != () or any(rule.stages for rule in budgets.rules)
 
     def budgets(self, longest_prompt_tokens: int) -> Budgets:
         """Give the budgets for one recording.

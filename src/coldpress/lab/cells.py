@@ -142,16 +142,18 @@ class _Cells:
         )
 
     def _bill(self, arm: Arm, tariff: str, arms: Sequence[Arm]) -> Bill:
-        """Add the least possible bill: over the arm's own candidates, else over those of the best clairvoyant arm.
+        """Add the least possible bill: the clairvoyant arm's of the same rules, else that of the cheapest one.
 
-        What may go depends a little on what went before: a repeat keeps what it points at. So where another arm of the
-        same rules was cheaper than the clairvoyant one, that is the least. Nobody knows the least of an arm with a
-        budget: no clairvoyant arm writes summaries.
+        Nobody knows the least of an arm with a budget: no clairvoyant arm writes summaries.
         """
         bill = self._bills[arm.name, tariff]
-        rivals = [one for one in arms if not one.has_budget and not one.is_control and not arm.has_budget]
-        knowing = [one for one in rivals if one.schedule == "clairvoyant"]
-        alike = [one for one in rivals if one.settings.policy == arm.settings.policy]
-        fair = alike if any(one in knowing for one in alike) else knowing
-        bills = [self._bills[one.name, tariff] for one in fair]
+        knowing = [one for one in arms if one.schedule == "clairvoyant" and not arm.has_budget]
+        alike = [one for one in knowing if _rules(one) == _rules(arm)]
+        bills = [self._bills[one.name, tariff] for one in alike or knowing]
         return replace(bill, least_usd=min((one.bill_usd - one.refetch_usd for one in bills), default=None))
+
+
+def _rules(arm: Arm) -> tuple[object, ...]:
+    """Give everything of an arm that decides which results may go, and as what."""
+    settings = arm.settings
+    return settings.policy, settings.allow_thinking_loss, settings.plugins

@@ -7,8 +7,10 @@ the arm looks at: nothing of a tariff, the cache, or the cache and the prices.
 from __future__ import annotations
 
 from collections.abc import Hashable
+from typing import get_args
 
 from coldpress.engine.binding import binds
+from coldpress.engine.policy import RuleMode
 from coldpress.lab.arm_files import Arm
 from coldpress.lab.replay_service import Service
 from coldpress.measure.rates import Prices
@@ -16,6 +18,9 @@ from coldpress.measure.token_families import family_of
 
 _BLIND = ("never", "every_turn", "batched")
 """Schedules that look at neither cache nor prices, and so not at how a model counts either."""
+
+_CACHE_BLIND = frozenset(get_args(RuleMode)) - {"source", "model"}
+"""Modes of rules that do the same whatever is cached: `source` waits for a cold cache, and a summary has to pay."""
 
 
 def decision_class(arm: Arm, service: Service) -> Hashable:
@@ -27,10 +32,12 @@ def decision_class(arm: Arm, service: Service) -> Hashable:
     if arm.is_control:
         return ()
     keeps_thinking = not arm.settings.allow_thinking_loss and binds(service.model)
-    ungated = any(rule.ungated for rule in arm.settings.policy.rules)
-    if arm.schedule in _BLIND and not arm.has_budget and not ungated:
+    looks = any(rule.ungated or not _CACHE_BLIND.issuperset(rule.modes) for rule in arm.settings.policy.rules)
+    if arm.schedule in _BLIND and not arm.has_budget and not looks:
         return keeps_thinking and arm.schedule != "never"
-    model = (family_of(service.model).name, keeps_thinking)
+    # A budget goes by the window of the model, or by patterns over its name.
+    named = (service.model, service.provider) if arm.has_budget else None
+    model = (family_of(service.model).name, keeps_thinking, named)
     tariff = service.tariff
     cache = (
         service.rules,
@@ -40,7 +47,7 @@ def decision_class(arm: Arm, service: Service) -> Hashable:
         tariff.long_lifetime_seconds,
         tariff.reads_anywhere,
     )
-    if arm.schedule in (*_BLIND, "cold") and not ungated:
+    if arm.schedule in (*_BLIND, "cold") and not looks:
         return model, cache
     return model, cache, _proportions(tariff.prices)
 

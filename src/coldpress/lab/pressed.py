@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Final
 
 from coldpress.config.load import load
+from coldpress.config.offload_settings import OffloadSettings
 from coldpress.config.settings import Settings
+from coldpress.config.summariser_settings import SummariserSettings
 from coldpress.drive import Driver, Inbound
 from coldpress.engine.budget import BudgetRule, Budgets
 from coldpress.lab.rebuild import requests
@@ -43,9 +45,14 @@ def default_settings() -> Settings:
 
 
 def as_replayed(settings: Settings) -> Settings:
-    """Let settings that are not off press everything, subscriptions too, however slow the machine is."""
+    """Let settings that are not off press everything, subscriptions too, however slow the machine is.
+
+    Nobody is asked and nothing is logged: summaries are made by rules, single results are not summarised at all.
+    """
     if settings.operation == "off":
         return settings
+    alone = replace(settings, summariser=SummariserSettings(), offload=OffloadSettings(), require_raw_log=False)
+    settings = replace(alone, store=replace(settings.store, raw_log=False))
     providers = tuple(replace(provider, operation="press") for provider in settings.providers)
     patient = replace(settings.limits, prepare_seconds=_PATIENCE_SECONDS)
     return replace(settings, operation="press", press_subscription=True, providers=providers, limits=patient)
