@@ -47,8 +47,8 @@ def charged(
 
 WARM = Usage(fresh=100, read=8_900, write_short=1_000)
 COLD = Usage(fresh=100, read=0, write_short=9_900)
-ONCE = 9_900 * 1 + 100 * 10 + NEW * 12 + CALL_TOKENS * 50
-"""At `WARM`: what it read and wrote is read again, the rest sent again, the result written, and the call put out."""
+ONCE = 9_900 * 1 + 100 * 10 + NEW * 12
+"""At `WARM`: what it read and wrote is read again, the rest sent again, the call and the result written; no output."""
 
 
 @pytest.mark.parametrize(
@@ -71,25 +71,23 @@ def test_one_result(shown: int, usages: list[Usage], micro_usd: int) -> None:
 @pytest.mark.parametrize(
     ("rules", "usage", "micro_usd"),
     [
-        pytest.param(
-            NONE, Usage(fresh=10_000), 10_000 * 10 + NEW * 10 + CALL_TOKENS * 50 + NEW * 10, id="no cache: all is fresh"
-        ),
+        pytest.param(NONE, Usage(fresh=10_000), 10_000 * 10 + NEW * 10 + NEW * 10, id="no cache: all is fresh"),
         pytest.param(
             DEEPSEEK,
             Usage(fresh=10_000, read=0),
-            10_000 * 1 + NEW * 10 + CALL_TOKENS * 50 + NEW * 10,
+            10_000 * 1 + NEW * 10 + NEW * 10,
             id="no price for writes: the prompt is held, new tokens are fresh; the next is cold",
         ),
         pytest.param(
             ANTHROPIC,
             Usage(fresh=900, read=0, write_short=0),
-            900 * 10 + NEW * 10 + CALL_TOKENS * 50 + NEW * 10,
+            900 * 10 + NEW * 10 + NEW * 10,
             id="a prompt too short to be kept",
         ),
         pytest.param(
             ANTHROPIC,
             Usage(fresh=0, read=9_000, write_long=1_000),
-            10_000 * 1 + NEW * 20 + CALL_TOKENS * 50 + NEW * 1,
+            10_000 * 1 + NEW * 20 + NEW * 1,
             id="writes of the long lifetime",
         ),
     ],
@@ -107,18 +105,39 @@ def test_a_result_is_fetched_once_as_long_as_it_is_carried() -> None:
     assert found.usd == pytest.approx((2 * ONCE + 2 * NEW * 1) / MTOK)
 
 
-def test_two_texts_of_one_result_are_fetched_together_and_two_results_one_by_one() -> None:
+def test_one_reply_fetches_all_that_it_lost_with_one_request() -> None:
     together = charged(run(2, (0, 1, 1), (0, 1, 1)), [WARM] * 2)
-    apart = charged(run(2, (0, 1, 1), (1, 1, 1)), [WARM] * 2)
+    apart = charged(run(2, (0, 1, 1), (1, 1, 1), (2, 1, 1)), [WARM] * 2)
     assert (together.count, together.usd) == (1, pytest.approx(ONCE / MTOK))
-    # The second reads what the first has sent and written.
-    second = (9_900 + NEW) * 1 + 100 * 10 + NEW * 12 + CALL_TOKENS * 50
-    assert (apart.count, apart.usd) == (2, pytest.approx((ONCE + second) / MTOK))
+    # 9,900 tokens read and 100 sent again but once; three results and their calls written.
+    assert (apart.count, apart.usd) == (3, pytest.approx((9_900 * 1 + 100 * 10 + 3 * 1_000 * 12) / MTOK))
+
+
+def test_results_of_one_reply_are_carried_each_for_its_own_time() -> None:
+    """Fetched together at 1; one had been shown once, one twice and one three times."""
+    found = charged(run(5, (0, 1, 1), (1, 1, 2), (2, 1, 3)), [WARM] * 5)
+    fetched = 9_900 * 1 + 100 * 10 + 3 * 1_000 * 12
+    assert found.usd == pytest.approx((fetched + 2 * 1_000 * 1 + 1 * 1_000 * 1) / MTOK)
+
+
+def test_replies_that_lose_one_result_each_send_a_request_each() -> None:
+    found = charged(run(3, (0, 1, 1), (1, 2, 1)), [WARM] * 3)
+    assert (found.count, found.usd) == (2, pytest.approx(2 * ONCE / MTOK))
+
+
+def test_output_is_no_part_of_a_charge() -> None:
+    """Its price does not matter, nor what a provider reports of it; a bill is of input alone."""
+    dear = Prices("dear", ((0, replace(RATES, output_usd_per_mtok=1e6)),))
+    looked = run(4, (0, 1, 3), (1, 2, 1))
+    told = [replace(WARM, output=4_000)] * 4
+    assert charged(looked, told, prices=dear) == charged(looked, [WARM] * 4)
+    cliff = Prices("cliff", ((0, RATES), (10_500, replace(RATES, output_usd_per_mtok=1e6))))
+    assert charged(looked, told, prices=cliff) == charged(looked, [WARM] * 4)
 
 
 def test_what_is_carried_is_read_when_something_else_is_fetched() -> None:
     found = charged(run(3, (0, 1, 2), (1, 2, 1)), [WARM] * 3)
-    second = NEW * 1 + (9_900 + NEW) * 1 + 100 * 10 + NEW * 12 + CALL_TOKENS * 50
+    second = NEW * 1 + (9_900 + NEW) * 1 + 100 * 10 + NEW * 12
     assert found.usd == pytest.approx((ONCE + second) / MTOK)
 
 
@@ -132,7 +151,7 @@ def test_conversations_are_charged_apart() -> None:
 def test_a_prompt_that_comes_over_a_cliff_is_priced_whole() -> None:
     prices = Prices("cliff", ((0, RATES), (10_500, replace(RATES, cache_read_usd_per_mtok=2.0))))
     found = charged(run(3, (0, 1, 2)), [WARM] * 3, prices=prices)
-    fetched = 9_900 * 2 + 100 * 10 + NEW * 12 + CALL_TOKENS * 50
+    fetched = 9_900 * 2 + 100 * 10 + NEW * 12
     carried = (8_900 + NEW) * 2 - 8_900 * 1
     assert found.usd == pytest.approx((fetched + carried) / MTOK)
 

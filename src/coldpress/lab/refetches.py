@@ -1,7 +1,7 @@
 """Estimate what it would have cost an agent to get hidden results again, when it used what stood in nothing sent.
 
-Open-loop: the recorded agent saw the results and went on. Here each loss is answered by the cheapest way out: the same
-call once more, and then the recorded reply.
+Open-loop: the recorded agent saw the results and went on. Here what a reply lost is answered by the cheapest way out:
+the same calls once more, all in one reply, and then the recorded one. Input alone, as in every bill.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from coldpress.model.errors import ConfigError
 from coldpress.model.usage import Usage
 
 CALL_TOKENS: Final = 120
-"""Output of a reply that only calls a tool: a line of prose, a name, a path and a range. An assumption."""
+"""A call as later prompts hold it: a name, a path and a range, and a line of prose. An assumption, for each result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Refetches:
 
     @property
     def count(self) -> int:
-        """How many."""
+        """How many: results, of which one reply may fetch several."""
         return len(self.uses)
 
 
@@ -45,13 +45,17 @@ def refetches(
 ) -> Refetches:
     """Charge a run for every hidden result that a reply used.
 
-    With `T` tokens of the newest result that holds what was lost, `C` = `CALL_TOKENS`, and `n` the request:
+    For each reply, to a request `n`, let `m` be the results that it lost and that are not carried already, `T` the
+    tokens of one of them (the newest that holds what was lost), and `C` = `CALL_TOKENS`:
 
-    * one more request: what the provider then holds of prompt `n` is read and the rest of it sent fresh, `T + C` are
-      written, and `C` are output;
-    * on each of the `k - 1` requests behind `n` in its conversation, `T + C` tokens more: read where that request read
-      half of its prompt or more, else written. `k` is the number of requests that showed the result exact before it
-      was hidden, at least 1: the arm is taken to hide it again at the same age.
+    * where `m` is not 0, one more request, however many they are: what the provider then holds of prompt `n` is read,
+      the rest of it sent fresh, and the sum of `T + C` over the `m` results written;
+    * on each of the `k - 1` requests behind `n` in its conversation, `T + C` tokens more for each result: read where
+      that request read half of its prompt or more, else written. `k` is the number of requests that showed the result
+      exact before it was hidden, at least 1: the arm is taken to hide it again at the same age.
+
+    The calls' own output is left out; as input of later prompts it is the `C`. That the calls go in one reply is the
+    cheapest way: an agent that calls one by one sends a request more for each.
 
     All that is lost meanwhile and stands in the same result costs nothing more. Written means fresh where writes have
     no price of their own or the prompt is too short to be kept. What a provider holds of a prompt is what it read and
@@ -112,15 +116,17 @@ class _Charges:
             more = sum(one.tokens for one in self._carried)
             prompt = _plus(usage, more, "read" if warm else self._written(usage))
             self.usd += self._usd(prompt) - self._usd(usage)
+        fetched = 0
         for lost in looked.lost:
             source = lost.use.source
             if any(one.call == source.call for one in self._carried):
                 continue
             tokens = tokens_of(looked.conversation, source) + CALL_TOKENS
-            prompt = _plus(self._again(prompt), tokens, self._written(prompt))
-            self.usd += self._usd(replace(prompt, output=CALL_TOKENS))
+            fetched += tokens
             self.uses.append(lost.use)
             self._carried.append(_Carried(source.call, looked.turn + lost.shown_turns - 1, tokens))
+        if fetched:
+            self.usd += self._usd(_plus(self._again(prompt), fetched, self._written(prompt)))
 
     def _again(self, usage: Usage) -> Usage:
         """Send a prompt once more, right behind itself."""
@@ -138,7 +144,7 @@ class _Charges:
         return "write_long" if self._is_long else "write_short"
 
     def _usd(self, usage: Usage) -> float:
-        found = cost_usd(replace(usage, output=usage.output or 0), self._prices)
+        found = cost_usd(replace(usage, output=0), self._prices)
         if isinstance(found, Unpriced):
             raise ConfigError(f"prices of {self._prices.model} lack {', '.join(found.missing)}; give them")
         return found
