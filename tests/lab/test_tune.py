@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import pickle
 import tomllib
 from collections.abc import Callable, Sequence
@@ -246,6 +247,43 @@ class TestHalves:
         found = run(World(steady, contents=lambda path: content_of(Path(f"{number_of(path) // 2}"))), 40)
         assert (found.tuning + found.held_out_sessions, found.repeated) == (20, 20)
         assert "20 had the same content as another" in unwrapped(found)
+
+    def test_a_family_stands_in_one_half(self) -> None:
+        known = self.known(40)
+        families = [[Path("gone"), *(known[number].path for number in some)] for some in ((0, 1, 17), (5, 39))]
+        drawn = set()
+        for seed in range(SEED, SEED + 8):
+            parts = halves(known, families, seed=seed)
+            tuning, held_out = {one.path for one in parts.tuning}, {one.path for one in parts.held_out}
+            assert tuning | held_out == {one.path for one in known} and not tuning & held_out
+            for family in families:
+                assert len({path in tuning for path in family[1:]}) == 1
+            assert list(parts.tuning) == sorted(parts.tuning, key=lambda one: one.bill.control_usd)
+            drawn.add(tuple(family[1] in tuning for family in families))
+        assert len(drawn) > 1
+
+    def test_tuning_keeps_sessions_that_share_requests_in_one_half(self, tmp_path: Path) -> None:
+        def write(number: int, *replies: int) -> Path:
+            lines = [
+                {"type": "assistant", "sessionId": f"{number}", "message": {"id": f"msg_01XFDUDYJgAACzvn{one:04d}"}}
+                for one in replies
+            ]
+            path = tmp_path / f"session-{number}.jsonl"
+            path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+            return path
+
+        # One after the other in cost, so that without a family each half would get one of every two.
+        forks = [write(number, 1000, number) for number in range(8)]
+        alone = [write(number, 2000 + number) for number in range(8, 16)]
+        world, seen = World(steady), dict[str, set[str]]()
+
+        def measure(path: Path, arms: Sequence[Arm], tariffs: Sequence[str], **how: bool) -> Measured:
+            seen.setdefault(path.stem, set()).update(arm.name for arm in arms)
+            return world(path, arms, tariffs, **how)
+
+        tune([*forks, *alone], TARIFF, measure=measure, seed=SEED)
+        assert len({frozenset(seen[path.stem]) for path in forks}) == 1
+        assert len({frozenset(seen[path.stem]) for path in alone}) == 2
 
 
 class TestGrid:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from coldpress.cli.output import talk
 from coldpress.cli.progress import Progress
 from coldpress.lab.results import Backend, Bill, Measured, Skipped
 from coldpress.model.errors import ConfigError
@@ -92,6 +93,8 @@ def choose(
         found = look_in(paths)
     except ConfigError as error:
         raise click.UsageError(str(error)) from error
+    for line in found.told:
+        talk(line)
     kept = list(found.paths)
     if since_days is not None:
         oldest = time.time() - since_days * _DAY_SECONDS

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from coldpress.lab.families import find_families
 from coldpress.lab.paired import ratio_interval
 from coldpress.lab.results import Bill
 from coldpress.lab.stats import Interval
@@ -63,7 +64,7 @@ def tune(
         raise FiguresError(f"max_loss_pct is {max_loss_pct}; use 0 to 100")
     work = Work(tariff, measure, len(recordings), progress=progress, spread=spread)
     known = work.begin(recordings)
-    parts = halves(known, seed=seed)
+    parts = halves(known, find_families([one.path for one in known]).together, seed=seed)
     tried = _try(work, parts.tuning, max_loss_pct=max_loss_pct, seed=seed)
     best = _best(tried)
     judged = _judge(work, parts.held_out, best.candidate if best else DEFAULTS, seed=seed)

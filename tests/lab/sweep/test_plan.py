@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from coldpress.lab.arm_files import Arm, named_arms
+from coldpress.lab.families import Continued
 from coldpress.lab.results import Skipped
 from coldpress.lab.sweep import keys
 from coldpress.lab.sweep.plan import Found, Plan, look_in, recordings_in
@@ -33,6 +35,40 @@ def test_folders_are_walked_and_what_is_no_recording_is_counted(tmp_path: Path) 
     found = look_in([tmp_path])
     names = ("b.jsonl", "sub/a.json", "sub/deep/c")
     assert found == Found(tuple(tmp_path / name for name in names), hidden=2, others=2, duplicates=1)
+
+
+def said(session: str, *replies: str) -> str:
+    """The lines of a session that holds these replies."""
+    lines = [
+        {"type": "assistant", "uuid": one, "sessionId": session, "message": {"id": f"msg_01XFDUDYJgAACzvn{one}"}}
+        for one in replies
+    ]
+    return "".join(f"{json.dumps(line)}\n" for line in lines)
+
+
+def test_files_that_another_one_continues_are_left_out_and_told(tmp_path: Path) -> None:
+    write(tmp_path, a=said("1", "p", "q"), b=said("2", "p", "q", "r"), c=said("3", "u"), d=said("1", "p", "q"))
+    found = look_in([tmp_path])
+    a, b, c = (tmp_path / name for name in "abc")
+    assert found == Found((b, c), duplicates=1, left_out=(Continued(a, by=b, more=1),))
+    assert found.continued == 1
+    assert found.told == (
+        f"1 file continues in another one that holds all of the same requests, and is left out: {a}, in {b}",
+    )
+    write(tmp_path, e=said("4", "p"))
+    assert look_in([tmp_path]).told[0].startswith("2 files continue in another one")
+
+
+def test_files_that_go_on_apart_stay_and_are_told(tmp_path: Path) -> None:
+    write(tmp_path, a=said("1", "p", "q"), b=said("2", "p", "r"), c=said("3", "u"))
+    found = look_in([tmp_path])
+    a, b, c = (tmp_path / name for name in "abc")
+    assert found == Found((a, b, c), apart=((a, b),))
+    assert found.continued == 0
+    assert found.told == (
+        "2 files begin with the same requests as another one and then go on apart; what they share counts in each: "
+        f"{a}, {b}",
+    )
 
 
 def test_a_file_that_is_named_is_taken_whatever_it_is_called(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from coldpress.lab.arm_files import Arm, with_budget
+from coldpress.lab.families import Continued, find_families
 from coldpress.model.errors import ConfigError
 
 _ENDINGS: Final = (
@@ -76,16 +77,44 @@ class Found:
     """Which files may be recordings.
 
     Attributes:
-        paths: of them, sorted, one of each content.
+        paths: of them, sorted, one of each content, and none that another one continues.
         hidden: files and folders that were left out as their names begin with a dot.
         others: files that were left out by their ending, see `NO_RECORDING`, or as there is nothing in them.
         duplicates: files that hold the same bytes as another one.
+        left_out: files whose requests all stand in another one, which goes on from there, as a resumed session does.
+        apart: files among `paths` that begin with the same requests and then each go on in their own way, by family.
     """
 
     paths: tuple[Path, ...]
     hidden: int = 0
     others: int = 0
     duplicates: int = 0
+    left_out: tuple[Continued, ...] = ()
+    apart: tuple[tuple[Path, ...], ...] = ()
+
+    @property
+    def continued(self) -> int:
+        """How many files are left out as another one continues them."""
+        return len(self.left_out)
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """Sentences for people on files that hold the same requests; none where there are none."""
+        lines = list[str]()
+        if self.left_out:
+            one, count = self.left_out[0], len(self.left_out)
+            begins = "1 file continues" if count == 1 else f"{count:,} files continue"
+            lines.append(
+                f"{begins} in another one that holds all of the same requests, and "
+                f"{'is' if count == 1 else 'are'} left out: {'' if count == 1 else 'first '}{one.path}, in {one.by}"
+            )
+        if self.apart:
+            files, family = sum(map(len, self.apart)), self.apart[0]
+            lines.append(
+                f"{files:,} files begin with the same requests as another one and then go on apart; what they share "
+                f"counts in each: {'' if len(self.apart) == 1 else 'first '}{', '.join(map(str, family))}"
+            )
+        return tuple(lines)
 
 
 def recordings_in(paths: Sequence[Path]) -> tuple[Path, ...]:
@@ -107,8 +136,12 @@ def look_in(paths: Sequence[Path]) -> Found:
     for path in paths:
         walk.look_at(path)
     ordered = sorted(walk.files.items())
-    kept = _one_of_each(path for path, _ in ordered)
-    return Found(kept, walk.hidden, walk.others, len(ordered) - len(kept))
+    distinct = _one_of_each(path for path, _ in ordered)
+    families = find_families(distinct)
+    left_out = {one.path for one in families.continued}
+    kept = tuple(path for path in distinct if path not in left_out)
+    duplicates = len(ordered) - len(distinct)
+    return Found(kept, walk.hidden, walk.others, duplicates, families.continued, families.apart)
 
 
 class _Walk:
