@@ -18,7 +18,10 @@ class Part(msgspec.Struct):
 
 
 class Block(msgspec.Struct):
-    """A content block; what a type does not have is empty."""
+    """A content block; what a type does not have is empty.
+
+    Only results of tools that the provider runs have an object for content, where these fail.
+    """
 
     type: str
     text: str = ""
@@ -28,14 +31,14 @@ class Block(msgspec.Struct):
     input: msgspec.Raw = msgspec.Raw(b"")
     tool_use_id: str = ""
     is_error: bool | None = None
-    content: str | list[Part] = ""
+    content: str | list[Part] | dict[str, msgspec.Raw] = ""
 
     @property
     def results(self) -> tuple[str, ...]:
         """The texts of a tool result, in order."""
         if isinstance(self.content, str):
             return (self.content,) if self.content else ()
-        return tuple(part.text for part in self.content if part.type == "text")
+        return tuple(part.text for part in self.content if isinstance(part, Part) and part.type == "text")
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -56,7 +59,7 @@ class Block(msgspec.Struct):
     def uncounted(self) -> int:
         """Images, documents and whatever else holds no text to count."""
         if self.type == "tool_result":
-            return 0 if isinstance(self.content, str) else sum(part.type != "text" for part in self.content)
+            return 0 if isinstance(self.content, str) else len(self.content) - len(self.results)
         return int(self.type not in ("text", "thinking", "tool_use"))
 
 

@@ -15,10 +15,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from coldpress.drive.faults import Fault
 from coldpress.lab.arm_files import Arm
 from coldpress.lab.bills import About, bill_of, losses_of, turns_of
 from coldpress.lab.decision_class import decision_class
 from coldpress.lab.importers.any import kind_of, read_file
+from coldpress.lab.mistakes import mistaken
 from coldpress.lab.recorded import Recorded
 from coldpress.lab.replay_service import Service
 from coldpress.lab.results import Bill, Loss, Measured, Skipped, Turn
@@ -44,13 +46,17 @@ def measure(
         with_turns: whether rows of single requests are given too.
 
     Returns:
-        The rows, by arm and tariff; or why the file could not be replayed.
+        The rows, by arm and tariff; or why the file could not be replayed, be it a mistake of ours: that costs its
+        recording, never the others.
     """
-    try:
-        with _collected_seldom():
-            return _measure(path, arms, tariffs, with_least=with_least, with_turns=with_turns)
-    except (ColdpressError, OSError) as error:
-        return Measured(skipped=Skipped(str(path), str(error).removeprefix(f"{path}: ")))
+    fault = Fault("a recording could not be measured", path.name)
+    with fault:
+        try:
+            with _collected_seldom():
+                return _measure(path, arms, tariffs, with_least=with_least, with_turns=with_turns)
+        except (ColdpressError, OSError) as error:
+            return Measured(skipped=Skipped(str(path), str(error).removeprefix(f"{path}: ")))
+    return mistaken(path, fault)
 
 
 @contextmanager

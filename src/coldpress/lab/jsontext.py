@@ -6,10 +6,14 @@ import json
 
 
 def compact_json(value: object) -> str:
-    """Write JSON as Claude Code's runtime does: no spaces, no escapes but for what has no UTF-8 form."""
+    """Write JSON as Claude Code's runtime does: no spaces, no escapes.
+
+    Half a character, from output that was cut inside one, has no UTF-8 form and is U+FFFD; two halves that follow each
+    other are the character.
+    """
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     try:
         text.encode()
-    except UnicodeEncodeError:  # a lone surrogate, from output that was cut inside a character
-        return "".join(c if not "\ud800" <= c <= "\udfff" else f"\\u{ord(c):04x}" for c in text)
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return text

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from coldpress.lab.stats import (
+    LEVEL,
     RESAMPLES,
     Interval,
     check_finite,
@@ -95,7 +96,12 @@ def median(numbers: Sequence[float | None]) -> float | None:
 
 
 def ratio_interval(
-    parts: Sequence[float], wholes: Sequence[float], *, seed: int, resamples: int = RESAMPLES
+    parts: Sequence[float],
+    wholes: Sequence[float],
+    *,
+    seed: int,
+    resamples: int = RESAMPLES,
+    level: float = LEVEL,
 ) -> Interval | None:
     """Give the sum of parts over the sum of wholes, with its interval; see `coldpress.lab.stats.share_interval`.
 
@@ -104,4 +110,4 @@ def ratio_interval(
     """
     if len(parts) != len(wholes):
         raise FiguresError(f"{len(parts)} parts and {len(wholes)} wholes; a recording has one of each")
-    return share_interval(list(zip(parts, wholes, strict=True)), seed=seed, resamples=resamples)
+    return share_interval(list(zip(parts, wholes, strict=True)), seed=seed, resamples=resamples, level=level)

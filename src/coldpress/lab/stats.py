@@ -1,8 +1,9 @@
 """Give intervals to shares, means and medians over recordings, by resampling whole recordings.
 
 Every interval is a percentile bootstrap: the recordings are drawn with replacement, as many as there are, `RESAMPLES`
-times; the middle 95 % of what comes out is the interval, its ends interpolated as `numpy.quantile` does. Draws of one
-seed and one number of recordings are always the same, so that figures over the same recordings go together.
+times; the middle 95 % of what comes out (or another `level`) is the interval, its ends interpolated as
+`numpy.quantile` does. Draws of one seed and one number of recordings are always the same, so that figures over the same
+recordings go together.
 """
 
 from __future__ import annotations
@@ -53,7 +54,9 @@ class Interval:
         return self.sessions < 2
 
 
-def share_interval(parts: Sequence[tuple[float, float]], *, seed: int, resamples: int = RESAMPLES) -> Interval | None:
+def share_interval(
+    parts: Sequence[tuple[float, float]], *, seed: int, resamples: int = RESAMPLES, level: float = LEVEL
+) -> Interval | None:
     """Give the sum of parts over the sum of wholes, with its interval.
 
     A recording is drawn with both of its numbers, so a large recording weighs what it holds. `None` where the wholes
@@ -63,6 +66,7 @@ def share_interval(parts: Sequence[tuple[float, float]], *, seed: int, resamples
         parts: `(part, whole)` of each recording.
         seed: of the resampling.
         resamples: how many times the recordings are drawn.
+        level: share of the draws that lie in the interval, between 0 and 1; the draws are the same at every level.
 
     Raises:
         FiguresError: a number is infinite or none.
@@ -71,11 +75,15 @@ def share_interval(parts: Sequence[tuple[float, float]], *, seed: int, resamples
     Interval(value=0.1, low=0.1, high=0.1, sessions=2, level=0.95)
     """
     pair = ([part for part, _ in parts], [whole for _, whole in parts])
-    return share_intervals([pair], seed=seed, resamples=resamples)[0]
+    return share_intervals([pair], seed=seed, resamples=resamples, level=level)[0]
 
 
 def share_intervals(
-    pairs: Sequence[tuple[Sequence[float], Sequence[float]]], *, seed: int, resamples: int = RESAMPLES
+    pairs: Sequence[tuple[Sequence[float], Sequence[float]]],
+    *,
+    seed: int,
+    resamples: int = RESAMPLES,
+    level: float = LEVEL,
 ) -> tuple[Interval | None, ...]:
     """Give several shares over the same recordings, each as `share_interval` does, from the same draws.
 
@@ -83,6 +91,7 @@ def share_intervals(
         pairs: the parts and the wholes of each share, one number for each recording.
         seed: of the resampling.
         resamples: how many times the recordings are drawn.
+        level: of the intervals.
 
     Raises:
         FiguresError: the numbers are not as many in every column, or one is infinite or none.
@@ -100,7 +109,7 @@ def share_intervals(
             found.append(None)
             continue
         shares = sums[counted, 2 * number] / drawn[counted]
-        found.append(_interval(math.fsum(parts) / whole, shares, count))
+        found.append(_interval(math.fsum(parts) / whole, shares, count, level))
     return tuple(found)
 
 
@@ -129,18 +138,20 @@ def median_intervals(columns: Sequence[Sequence[float]], *, seed: int, resamples
     return tuple(_interval(float(point), medians[:, number], len(values)) for number, point in enumerate(points))
 
 
-def most_if_none(trials: int) -> float | None:
+def most_if_none(trials: int, level: float = LEVEL) -> float | None:
     """Give the largest chance that still leaves `trials` trials without a hit once in twenty times.
+
+    At another `level`, between 0 and 1, it is `1 - level` of the times.
 
     Resampling cannot give an upper end where nothing was found; this one takes the trials as independent.
 
     >>> round(most_if_none(600), 4)
     0.005
     """
-    return 1 - (1 - LEVEL) ** (1 / trials) if trials else None
+    return 1 - (1 - level) ** (1 / trials) if trials else None
 
 
-def share_at_most(found: int, trials: int) -> float | None:
+def share_at_most(found: int, trials: int, level: float = LEVEL) -> float | None:
     """Give the largest chance that still gives `found` hits or fewer in `trials` trials once in twenty times.
 
     Like `most_if_none`, which it is for no hit, it takes the trials as independent. Where hits are few, resampling
@@ -152,7 +163,7 @@ def share_at_most(found: int, trials: int) -> float | None:
     0.1826
     """
     if found >= trials or not found:
-        return 1.0 if found and trials else most_if_none(trials)
+        return 1.0 if found and trials else most_if_none(trials, level)
     hits = np.arange(found + 1)
     steps = np.log(trials - hits[1:] + 1) - np.log(hits[1:])
     log_ways = np.concatenate(([0.0], np.cumsum(steps)))
@@ -160,7 +171,7 @@ def share_at_most(found: int, trials: int) -> float | None:
     for _ in range(_HALVINGS):
         chance = (low + high) / 2
         logs = log_ways + hits * math.log(chance) + (trials - hits) * math.log1p(-chance)
-        if np.exp(logs).sum() > 1 - LEVEL:
+        if np.exp(logs).sum() > 1 - level:
             low = chance
         else:
             high = chance
@@ -224,7 +235,7 @@ def _resampled_sums(values: Floats, *, seed: int, resamples: int) -> Floats:
     return sums
 
 
-def _interval(value: float, drawn: Floats, count: int) -> Interval:
-    tail = (1 - LEVEL) / 2
+def _interval(value: float, drawn: Floats, count: int, level: float = LEVEL) -> Interval:
+    tail = (1 - level) / 2
     low, high = np.quantile(drawn, (tail, 1 - tail))
-    return Interval(value, float(low), float(high), count)
+    return Interval(value, float(low), float(high), count, level)

@@ -79,7 +79,7 @@ def vars_of(bill: Bill) -> list[object]:
 def test_a_number_that_does_not_fit_its_column_is_not_cut_off(tmp_path: Path) -> None:
     (found,) = run(corpus(tmp_path / "in", "a"), tmp_path / "out", sweep_works.halved)
     assert found.skipped is not None
-    assert "0.5" in found.skipped.why
+    assert "(ArrowInvalid)" in found.skipped.why
 
 
 def test_what_is_there_is_not_made_again(tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ def test_a_mistake_of_ours_costs_its_recording_alone(tmp_path: Path) -> None:
     found = run(corpus(tmp_path / "in"), tmp_path / "out", sweep_works.mistaken)
     assert sum(len(one.bills) for one in found) == 5 * 4
     (why,) = [one.skipped.why for one in found if one.skipped]
-    assert why == "ZeroDivisionError: of 1 by 0; a mistake of coldpress, please report it"
+    assert why == "could not be measured (ZeroDivisionError); a mistake of coldpress, please report it"
 
 
 def test_a_file_that_is_written_to_while_it_is_measured_is_skipped_this_time(tmp_path: Path) -> None:

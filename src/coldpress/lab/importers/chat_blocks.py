@@ -5,12 +5,12 @@ Both are read message by message, whatever the list they stand in: the parts of 
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 
 from coldpress.lab.importers.dialogue import Block, CallIds, call_block, result_block, text_block
-from coldpress.lab.importers.jsonvalues import JsonObject, object_in, objects_in, text_in
+from coldpress.lab.importers.jsonvalues import JsonObject, object_in, objects_in, read_json, text_in
+from coldpress.lab.importers.sound_blocks import sound
 from coldpress.lab.jsontext import compact_json
 
 REPLY_ROLES = frozenset({"assistant", "model"})
@@ -29,7 +29,7 @@ _ARGUMENTS = "arguments that are no JSON object (kept as text)"
 
 def is_message(found: object) -> bool:
     """Whether this is one message of a chat: an object with a role that is known, and something said."""
-    if not isinstance(found, dict) or found.get("role") not in ROLES:
+    if not isinstance(found, dict) or text_in(found, "role") not in ROLES:
         return False
     content = found.get("content")
     if isinstance(content, list):
@@ -68,7 +68,7 @@ class Scribe:
 
     def reply(self, said: JsonObject) -> tuple[Block, ...]:
         """Write a message of the model."""
-        blocks = [block for part in _parts(said.get("content")) for block in self._of_reply(part)]
+        blocks = [block for part in self._parts(said.get("content")) for block in self._of_reply(part)]
         if isinstance(refusal := said.get("refusal"), str) and refusal.strip():
             blocks.append(text_block(refusal))
         if any(isinstance(said.get(key), str) and said[key] for key in ("reasoning_content", "reasoning")):
@@ -86,14 +86,15 @@ class Scribe:
         if said.get("role") == "function":
             call = self._by_name.pop(text_in(said, "name") or "", "")
             return (self._result(call, said.get("content"), failed=False),)
-        return tuple(block for part in _parts(said.get("content")) for block in self._of_client(part))
+        return tuple(block for part in self._parts(said.get("content")) for block in self._of_client(part))
 
     def _of_reply(self, part: JsonObject) -> list[Block]:
         kind = text_in(part, "type")
         if kind == "tool_use":
             written, name = self._take(text_in(part, "id")), tool_name(text_in(part, "name") or "")
             call = {**_unmarked(part), "id": written, "name": name, "input": self._input(part.get("input"))}
-            return [Block("tool_use", compact_json(call), written, name)]
+            kept = sound(call, self.notes)
+            return [] if kept is None else [Block("tool_use", compact_json(kept), written, name)]
         if kind == "thinking" and not text_in(part, "signature"):
             self.notes["thinking blocks without a signature"] += 1
             return []
@@ -110,14 +111,15 @@ class Scribe:
     def _of_client(self, part: JsonObject) -> list[Block]:
         if part.get("type") == "tool_result":
             return [self._answer(part)]
-        if part.get("type") in _OF_REPLIES:
+        if text_in(part, "type") in _OF_REPLIES:
             self.notes["calls and thinking in a message of the client"] += 1
             return []
         return self._any(part)
 
     def _any(self, part: JsonObject) -> list[Block]:
         shown = self._shown(part)
-        return [] if shown is None else [Block(str(shown["type"]), compact_json(shown))]
+        kept = None if shown is None else sound(shown, self.notes)
+        return [] if kept is None else [Block(str(kept["type"]), compact_json(kept))]
 
     def _text(self, text: str) -> list[Block]:
         if text.strip():
@@ -159,7 +161,7 @@ class Scribe:
         kept = {**_unmarked(part), "tool_use_id": call}
         if "content" in kept:
             kept["content"] = self._content(kept["content"])
-        return Block("tool_result", compact_json(kept), call)
+        return Block("tool_result", compact_json(sound(kept, self.notes) or kept), call)
 
     def _result(self, call: str, content: object, *, failed: bool) -> Block:
         """Write a tool result of the Chat form."""
@@ -169,7 +171,15 @@ class Scribe:
         """Write what a result holds: a text as a text, a list as a list."""
         if not isinstance(content, list):
             return content if isinstance(content, str) else _as_text(content)
-        return [found for part in _parts(content) for found in (self._shown(part),) if found is not None]
+        return [found for part in self._parts(content) for found in (self._shown(part),) if found is not None]
+
+    def _parts(self, content: object) -> list[JsonObject]:
+        if isinstance(content, str):
+            return [{"type": "text", "text": content}] if content else []
+        parts = [part for part in content if part] if isinstance(content, list) else []
+        known = [part for part in parts if isinstance(part, str | dict)]
+        self.notes["content that is not a block"] += len(parts) - len(known)
+        return [{"type": "text", "text": part} if isinstance(part, str) else part for part in known]
 
     def _function(self, call: JsonObject, recorded: str | None) -> Block:
         """Write a call of the Chat form; one without an id is found by its name."""
@@ -194,7 +204,7 @@ class Scribe:
         found = recorded
         if isinstance(found, str):
             try:
-                found = json.loads(found or "{}")
+                found = read_json(found or "{}", self.notes)
             except (ValueError, RecursionError):
                 found = None
         if isinstance(found, dict):
@@ -203,13 +213,6 @@ class Scribe:
             return {}
         self.notes[_ARGUMENTS] += 1
         return {"arguments": recorded}
-
-
-def _parts(content: object) -> list[JsonObject]:
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}] if content else []
-    parts = content if isinstance(content, list) else []
-    return [{"type": "text", "text": part} if isinstance(part, str) else part for part in parts if part]
 
 
 def _unmarked(part: JsonObject) -> JsonObject:

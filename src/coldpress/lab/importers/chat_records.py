@@ -11,7 +11,7 @@ import msgspec
 from coldpress.lab.importers.chat_blocks import REPLY_ROLES, ROLES, SYSTEM_ROLES, Scribe, is_message
 from coldpress.lab.importers.chat_heads import Beside, beside, text_of
 from coldpress.lab.importers.conversation import Told
-from coldpress.lab.importers.jsonvalues import JsonObject, number_in, object_in, text_in
+from coldpress.lab.importers.jsonvalues import JsonObject, known_time, number_in, object_in, text_in
 from coldpress.lab.importers.linefiles import utc_time
 from coldpress.lab.importers.weave import Spoken
 from coldpress.lab.jsontext import compact_json
@@ -140,14 +140,14 @@ class ChatReader:
             self.left.append(Left(kind, "messages that say nothing", known=True))
             return
         self._begun = True
-        spoken = Spoken("assistant" if replies else "user", blocks, kind, notes, _time(found))
+        spoken = Spoken("assistant" if replies else "user", blocks, kind, notes, _time(found, notes))
         self.spoken.append(replace(spoken, told=_told(found, self._model)) if replies else spoken)
 
 
-def _time(found: JsonObject) -> float | None:
+def _time(found: JsonObject, notes: Counter[str]) -> float | None:
     """Give the time of a message: ISO 8601, or seconds since 1970."""
     seconds = number_in(found, "timestamp")
-    return utc_time(found.get("timestamp")) if seconds is None else float(seconds)
+    return utc_time(found.get("timestamp"), notes) if seconds is None else known_time(seconds, notes)
 
 
 def _told(found: JsonObject, model: str) -> Told:

@@ -17,6 +17,7 @@ from coldpress.lab.importers.counts import Tally
 from coldpress.lab.importers.dialogue import Block
 from coldpress.lab.importers.jsonvalues import JsonObject, count_in, object_in, text_in, time_in
 from coldpress.lab.importers.linefiles import line_objects
+from coldpress.lab.importers.sound_blocks import sound
 from coldpress.lab.jsontext import compact_json
 from coldpress.model.usage import Usage
 
@@ -72,7 +73,7 @@ def read(lines: Iterable[str], tally: Tally) -> Iterator[Line]:
     for found in line_objects(lines, tally):
         number = tally.take(_kind(found))
         said = _agent_progress(found, number, last_of_agent, tally)
-        record = _record(found, number, tally) if said is None else _link(found, number)
+        record = _record(found, number, tally) if said is None else _link(found, number, tally)
         yield from (line for line in (said, record) if line is not None)
 
 
@@ -93,22 +94,22 @@ def _record(found: JsonObject, number: int, tally: Tally) -> Line | None:
         tally.set_aside(UNSENT[kind], number)
     else:
         tally.not_known(f"lines of an unknown kind: {kind}", number)
-    return _link(found, number)
+    return _link(found, number, tally)
 
 
-def _link(found: JsonObject, number: int) -> Line | None:
+def _link(found: JsonObject, number: int, tally: Tally) -> Line | None:
     """Keep a line that carries no message for the sake of those that name it as parent."""
     uuid = text_in(found, "uuid")
     if uuid is None:
         return None
     return Line(
         number, uuid, text_in(found, "parentUuid"), text_in(found, "sessionId") or "", _side(found),
-        time_in(found, "timestamp"), boundary=found.get("subtype") == "compact_boundary",
+        time_in(found, "timestamp", tally.skipped), boundary=found.get("subtype") == "compact_boundary",
     )  # fmt: skip
 
 
 def _user(found: JsonObject, number: int, tally: Tally) -> Line | None:
-    link = _link(found, number)
+    link = _link(found, number, tally)
     if link is None:
         tally.set_aside("user lines without a uuid", number)
         return None
@@ -136,7 +137,7 @@ def _thinking(found: JsonObject, content: object) -> bool | None:
 
 
 def _assistant(found: JsonObject, number: int, tally: Tally) -> Line | None:
-    link = _link(found, number)
+    link = _link(found, number, tally)
     if link is None:
         tally.set_aside("assistant lines without a uuid", number)
         return None
@@ -184,8 +185,8 @@ def _blocks(content: object, tally: Tally) -> tuple[Block, ...]:
             tally.skipped["text blocks without text"] += 1
         elif block.get("type") == "thinking" and not block.get("signature") and not block.get("thinking"):
             tally.skipped["thinking blocks without thinking"] += 1
-        else:
-            found.append(_block(block))
+        elif (kept := sound(block, tally.skipped)) is not None:
+            found.append(_block(kept))
     return tuple(found)
 
 

@@ -122,7 +122,7 @@ class _Run:
         """Take one line's object."""
         kind, payload = unwrapped(found)
         number = self._tally.take(label(kind, payload))
-        time = utc_time(found.get("timestamp"))
+        time = utc_time(found.get("timestamp"), self._tally.skipped)
         if kind == "response_item":
             self._item(number, payload, time)
         elif is_count(kind, payload):

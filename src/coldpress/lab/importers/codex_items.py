@@ -11,7 +11,7 @@ import re
 
 from coldpress.lab.importers.counts import Tally
 from coldpress.lab.importers.dialogue import Block, CallIds, call_block, result_block, text_block
-from coldpress.lab.importers.jsonvalues import JsonObject, count_in, object_in, objects_in, text_in
+from coldpress.lab.importers.jsonvalues import JsonObject, count_in, object_in, objects_in, read_json, text_in
 from coldpress.lab.jsontext import compact_json
 
 CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", "tool_search_call"})
@@ -105,7 +105,7 @@ class Scribe:
         found: object = item.get("arguments")
         if isinstance(found, str):
             try:
-                found = json.loads(found or "{}", parse_constant=lambda _: None)
+                found = read_json(found or "{}", self._tally.skipped)
             except (ValueError, RecursionError):
                 found = None
         if isinstance(found, dict):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
 from coldpress.lab.importers.counts import Tally
-from coldpress.lab.importers.jsonvalues import JsonObject, objects_of
+from coldpress.lab.importers.jsonvalues import JsonObject, known_time, objects_of
 
 _BOM = b"\xef\xbb\xbf"
 """Some editors put it in front of a file."""
@@ -29,16 +30,19 @@ def line_objects(lines: Iterable[str], tally: Tally) -> Iterator[JsonObject]:
         yield from objects_of(line, tally)
 
 
-def utc_time(stamp: object) -> float | None:
+def utc_time(stamp: object, notes: Counter[str]) -> float | None:
     """Give an ISO 8601 time in seconds since 1970; one without a zone counts as UTC, whatever machine reads it.
 
-    >>> utc_time("1970-01-01T00:00:01.5"), utc_time("1970-01-01T01:00:00+01:00"), utc_time("yesterday")
-    (1.5, 0.0, None)
+    One before 1970 or after 2100 is counted in `notes`, and unknown.
+
+    >>> [utc_time(one, Counter()) for one in ("1970-01-01T00:00:01.5", "1970-01-01T01:00:00+01:00", "yesterday")]
+    [1.5, 0.0, None]
     """
     if not isinstance(stamp, str):
         return None
     try:
         found = datetime.fromisoformat(stamp)
-        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+        at = (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         return None
+    return known_time(at, notes)

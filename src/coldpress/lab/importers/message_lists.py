@@ -21,7 +21,7 @@ from coldpress.lab.importers.chat_blocks import is_message
 from coldpress.lab.importers.chat_heads import Beside, imported
 from coldpress.lab.importers.chat_records import Chat, messages_in, read_chat
 from coldpress.lab.importers.counts import Tally
-from coldpress.lab.importers.jsonvalues import JsonObject, objects_of
+from coldpress.lab.importers.jsonvalues import JsonObject, objects_of, read_json
 from coldpress.lab.importers.linefiles import decoded
 from coldpress.lab.importers.weave import Weaver
 from coldpress.model.errors import RecordingError
@@ -50,9 +50,13 @@ def read_file(path: Path) -> Imported:
     name = path.name.removesuffix(".jsonl").removesuffix(".json")
     if not _begins_with_a_value(path):
         try:
-            return read_value(json.loads(path.read_bytes()), name=name)
+            tally = Tally()
+            found = read_json(path.read_bytes(), tally.skipped)
         except (ValueError, RecursionError):
             pass  # lines after all, the first of them damaged
+        else:
+            tally.lines = 1
+            return _read([found], tally, name=name)
     tally = Tally()
     with path.open("rb") as lines:
         return _read(_values(decoded(lines, tally), tally), tally, name=name)
@@ -97,7 +101,7 @@ def _values(lines: Iterable[str], tally: Tally) -> Iterator[object]:
         if not line.strip():
             continue
         try:
-            yield json.loads(line)
+            yield read_json(line, tally.skipped)
         except (ValueError, RecursionError):
             yield from objects_of(line, tally)  # several on a line, or none
 

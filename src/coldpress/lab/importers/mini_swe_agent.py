@@ -14,14 +14,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-import msgspec
-
 from coldpress.lab.importers.chains import Chains, Imported
 from coldpress.lab.importers.conversation import UNKNOWN_MODEL
 from coldpress.lab.importers.counts import Tally
-from coldpress.lab.importers.dialogue import Block, Part, calls_of, message, messages, says_something, tools_of
-from coldpress.lab.importers.jsonvalues import JsonObject, number_in, object_in, objects_in, text_in
+from coldpress.lab.importers.dialogue import Block, Part, calls_of, message, says_something, tools_of
+from coldpress.lab.importers.jsonvalues import (
+    JsonObject,
+    known_time,
+    number_in,
+    object_in,
+    objects_in,
+    read_json,
+    text_in,
+)
 from coldpress.lab.importers.mini_swe_agent_messages import BASH, Scribe, action_pattern, timeout_opening
+from coldpress.lab.importers.weave import added
 from coldpress.lab.jsontext import compact_json
 from coldpress.lab.rebuild import RequestHead
 from coldpress.model.errors import RecordingError
@@ -59,16 +66,21 @@ def read_bytes(raw: bytes, *, name: str, actions: Actions = "calls") -> Imported
     Raises:
         RecordingError: it is no trajectory of mini-swe-agent; says what it is.
     """
+    tally = Tally()
     try:
-        found = msgspec.json.decode(raw, type=dict[str, object])
-    except msgspec.DecodeError as error:
-        raise RecordingError(f"mini-swe-agent trajectory {name}: {error}; make it again or check the file") from error
+        found = read_json(raw, tally.skipped)
+    except (ValueError, RecursionError) as error:
+        raise RecordingError(
+            f"mini-swe-agent trajectory {name}: no JSON ({error}); make it again or check the file"
+        ) from error
+    if not isinstance(found, dict):
+        raise RecordingError(f"mini-swe-agent trajectory {name}: no JSON object; make it again or check the file")
     if (written := found.get("trajectory_format")) not in FORMATS:
         raise RecordingError(
             f"mini-swe-agent trajectory {name}: its trajectory_format is {written!r}; this version reads "
             f"{' and '.join(FORMATS)}"
         )
-    tally, config = Tally(), object_in(object_in(found, "info"), "config")
+    config = object_in(object_in(found, "info"), "config")
     pattern = None if actions == "text" else action_pattern(config, fenced=written == FORMATS[0])
     run = _Run(Scribe(pattern, timeout_opening(config), tally), text_in(found, "instance_id") or name, tally)
     messages_in = found.get("messages")
@@ -124,7 +136,7 @@ class _Run:
 
     def _reply(self, at: int, found: JsonObject, following: JsonObject) -> None:
         extra = object_in(found, "extra")
-        replied_at = number_in(extra, "timestamp")
+        replied_at = self._time(extra, "timestamp")
         blocks = self._scribe.reply(found, answered=_is_outcome(following))
         if not self._parts and self._previous is None:
             self._tally.set_aside("replies to nothing", at)
@@ -151,17 +163,20 @@ class _Run:
             self._tally.use(at)
         self._waiting.append(at)
         self._parts.append(Part("user", self._scribe.client(found)))
-        self._times += [time for time in (number_in(extra, "timestamp"),) if time is not None]
+        self._times += [time for time in (self._time(extra, "timestamp"),) if time is not None]
+
+    def _time(self, found: JsonObject, key: str) -> float | None:
+        return known_time(number_in(found, key), self._tally.skipped)
 
     def _turn(self, blocks: tuple[Block, ...], extra: JsonObject, replied_at: float | None) -> Turn:
         response = object_in(extra, "response")
         bill = _bill(response)
         # Without times of messages, the second in which the provider began is the nearest to when the request left.
-        times = self._times or [float(time) for time in (number_in(response, "created"),) if time is not None]
+        times = self._times or [time for time in (self._time(response, "created"),) if time is not None]
         if text_in(object_in(_choice(extra), "message"), "reasoning") and not any("thinking" in b.type for b in blocks):
             self._tally.skipped["reasoning that was not sent again"] += 1
         return Turn(
-            added=messages(self._parts, open_calls=self._open_calls, tally=self._tally),
+            added=added(self._parts, self._open_calls, self._tally),
             reply=message("assistant", blocks),
             model=text_in(response, "model") or UNKNOWN_MODEL,
             sent_at=max(times, default=None),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 from coldpress.lab.importers.counts import Tally
 from coldpress.lab.importers.dialogue import Block, CallIds, call_block, result_block, text_block
-from coldpress.lab.importers.jsonvalues import JsonObject, count_in, object_in, objects_in, text_in
+from coldpress.lab.importers.jsonvalues import JsonObject, count_in, object_in, objects_in, read_json, text_in
+from coldpress.lab.importers.sound_blocks import sound
 from coldpress.lab.jsontext import compact_json
 from coldpress.model.errors import RecordingError
 
@@ -60,12 +60,13 @@ class Scribe:
         """Carry the reasoning that goes back to the model; what stands only in the response beside it does not."""
         shown = [
             *objects_in(said, "thinking_blocks"),
-            *(part for part in _content(said) if "thinking" in str(part["type"])),
+            *(part for part in _content(said) if "thinking" in (text_in(part, "type") or "")),
         ]
         reasoning = text_in(said, "reasoning_content") or ""
         if not shown and reasoning.strip():
             shown = [{"type": "thinking", "thinking": reasoning, "signature": ""}]
-        return [Block(str(block.get("type")), compact_json(block)) for block in shown]
+        kept = [block for one in shown if (block := sound(one, self._tally.skipped)) is not None]
+        return [Block(str(block["type"]), compact_json(block)) for block in kept]
 
     def _call(self, call: JsonObject) -> Block:
         recorded, function = text_in(call, "id") or "", object_in(call, "function")
@@ -74,8 +75,8 @@ class Scribe:
 
     def _arguments(self, function: JsonObject) -> JsonObject:
         try:
-            found = json.loads(text_in(function, "arguments") or "{}")
-        except json.JSONDecodeError:
+            found = read_json(text_in(function, "arguments") or "{}", self._tally.skipped)
+        except (ValueError, RecursionError):
             found = None
         if isinstance(found, dict):
             return found

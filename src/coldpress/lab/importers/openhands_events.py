@@ -7,6 +7,7 @@ arguments beside it, and pairs of both into a list.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from coldpress.lab.importers.jsonvalues import JsonObject, count_in, object_in, objects_in, text_in
@@ -57,17 +58,20 @@ def is_event(found: JsonObject) -> bool:
     return bool(acted or (_WORD.fullmatch(observation) and "content" in found))
 
 
-def events(history: object) -> Iterator[Event]:
-    """Read a record's history in order; a list in the list is a pair of an action and its observation."""
+def events(history: object, notes: Counter[str]) -> Iterator[Event]:
+    """Read a record's history in order; a list in the list is a pair of an action and its observation.
+
+    Times that cannot be are counted in `notes`.
+    """
     for found in history if isinstance(history, list) else ():
         for one in found if isinstance(found, list) else (found,):
             if isinstance(one, dict):
-                yield _event(one)
+                yield _event(one, notes)
             else:
                 yield Event("(no object)", "", None, Unused("history entries that are no object", known=False), {})
 
 
-def _event(found: JsonObject) -> Event:
+def _event(found: JsonObject, notes: Counter[str]) -> Event:
     name = found.get("id")
     kind, action, observation = (text_in(found, key) for key in ("kind", "action", "observation"))
     if kind is not None:
@@ -81,7 +85,7 @@ def _event(found: JsonObject) -> Event:
     return Event(
         label,
         "" if name is None else str(name),
-        utc_time(found.get("timestamp")),
+        utc_time(found.get("timestamp"), notes),
         read,
         object_in(found, "llm_metrics"),
     )

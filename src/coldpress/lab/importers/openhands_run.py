@@ -10,7 +10,7 @@ from coldpress.lab.importers.chains import Chains
 from coldpress.lab.importers.conversation import Conversation, Said, Told
 from coldpress.lab.importers.counts import Tally
 from coldpress.lab.importers.dialogue import Block, CallIds, call_block, result_block, text_block
-from coldpress.lab.importers.jsonvalues import JsonObject, object_in, text_in
+from coldpress.lab.importers.jsonvalues import HALVES, JsonObject, object_in, text_in
 from coldpress.lab.importers.openhands_events import events
 from coldpress.lab.importers.openhands_shapes import Acted, Call, Event, Forgot, Opened, Seen, Unused
 from coldpress.lab.importers.openhands_usage import Meter, costs
@@ -52,7 +52,7 @@ class Run:
         self._tally = tally
         self._conversation = Conversation(self.chains, tally, session=text_in(record, "instance_id") or name)
         metrics = object_in(record, "metrics")
-        self._events = list(events(record.get("history")))
+        self._events = list(events(record.get("history"), tally.skipped))
         self._meter = Meter(metrics)
         self._costs = costs(metrics, _requests(self._events))
         self._replies = 0
@@ -126,6 +126,7 @@ class Run:
         self._written[call.id] = self._of_event[event.name] = self._last_call = written
         name = _NAME.sub("_", call.tool or "unnamed")[:_NAME_LENGTH]
         self._tools.add(name)
+        self._tally.skipped[HALVES] += call.halves
         reply.blocks.append(call_block(written, name, call.arguments))
 
     def _thinking(self, acted: Acted) -> list[Block]:

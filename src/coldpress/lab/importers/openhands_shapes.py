@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import json
+from collections import Counter
 from dataclasses import dataclass, field
 
-from coldpress.lab.importers.jsonvalues import JsonObject, count_in, object_in, text_in
+from coldpress.lab.importers.jsonvalues import HALVES, JsonObject, count_in, object_in, read_json, text_in
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call: its recorded id (empty where there is none), the tool's name and its arguments."""
+    """One call: its recorded id (empty where there is none), the tool's name and its arguments.
+
+    `halves` counts the halves of a character that were in the arguments, which had been JSON text.
+    """
 
     id: str
     tool: str
     arguments: JsonObject
+    halves: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +87,16 @@ class Event:
 def call_of(call: JsonObject) -> Call:
     """Read a call in the form of Chat Completions, or the agent SDK's flat form of it."""
     function = object_in(call, "function") or call
-    return Call(text_in(call, "id") or "", text_in(function, "name") or "unnamed", arguments(function))
+    notes = Counter[str]()
+    found = arguments(function, notes)
+    return Call(text_in(call, "id") or "", text_in(function, "name") or "unnamed", found, notes[HALVES])
 
 
-def arguments(function: JsonObject) -> JsonObject:
+def arguments(function: JsonObject, notes: Counter[str]) -> JsonObject:
     """Give a call's arguments; what is no JSON object stands whole under `arguments`."""
     raw = function.get("arguments")
     try:
-        found = json.loads(raw or "{}", parse_constant=lambda _: None) if isinstance(raw, str) else raw
+        found = read_json(raw or "{}", notes) if isinstance(raw, str) else raw
     except (ValueError, RecursionError):
         found = None
     return found if isinstance(found, dict) else {"arguments": raw}

@@ -94,4 +94,11 @@ def costs(metrics: JsonObject, requests: int) -> list[float | None]:
     values = [number_in(one, "cost") if isinstance(one, dict) else one for one in listed]
     if len(values) != requests:
         return [None] * requests
-    return [float(v) if isinstance(v, int | float) and not isinstance(v, bool) and v > 0 else None for v in values]
+    return [
+        float(v) if isinstance(v, int | float) and not isinstance(v, bool) and 0 < v < _MOST_USD else None
+        for v in values
+    ]
+
+
+_MOST_USD = 1e6
+"""What no request costs; a larger number is none."""

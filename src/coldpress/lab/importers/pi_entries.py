@@ -8,6 +8,7 @@ usage.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
@@ -17,6 +18,7 @@ from coldpress.lab.importers.dialogue import Block, CallIds, Role, calls_of
 from coldpress.lab.importers.jsonvalues import (
     JsonObject,
     count_in,
+    known_time,
     number_in,
     object_in,
     objects_in,
@@ -135,7 +137,7 @@ class Reader:
         return self._place.get(parent, self._last)
 
     def _entry(self, kind: str, found: JsonObject, at: int) -> Entry:
-        parent, time = self._parent(found), time_in(found, "timestamp")
+        parent, time = self._parent(found), time_in(found, "timestamp", self._tally.skipped)
         if kind == "compaction":
             summary = client_blocks({"role": "compactionSummary", "summary": found.get("summary")}, self._tally)
             return Entry(at, parent, time, "user", summary, None, "compaction", self._first_kept(found))
@@ -150,7 +152,7 @@ class Reader:
         said = {"custom_message": "custom", "branch_summary": "branchSummary"}.get(kind)
         message = object_in(found, "message") if said is None else {**found, "role": said}
         if message.get("role") == "assistant":
-            return Entry(at, parent, time, "assistant", self._said(message, at), _reply(message))
+            return Entry(at, parent, time, "assistant", self._said(message, at), _reply(message, self._tally.skipped))
         if message.get("role") == "toolResult":
             message = {**message, "toolCallId": self._id_of_call(text_in(message, "toolCallId") or "", parent)}
         made = number_in(message, "timestamp") if message.get("role") == "user" else None
@@ -179,7 +181,7 @@ class Reader:
         return count_in(found, "firstKeptEntryIndex") if name is None else self._place.get(name)
 
 
-def _reply(message: JsonObject) -> Reply:
+def _reply(message: JsonObject, notes: Counter[str]) -> Reply:
     reported = object_in(message, "usage")
     stopped = message.get("stopReason") in ("aborted", "error")
     usage, sent = _usage(reported, stopped=stopped), number_in(message, "timestamp")
@@ -187,7 +189,7 @@ def _reply(message: JsonObject) -> Reply:
     return Reply(
         model=text_in(message, "responseModel") or text_in(message, "model") or "",
         usage=usage,
-        sent_at=None if sent is None else sent / MILLISECONDS,
+        sent_at=None if sent is None else known_time(sent / MILLISECONDS, notes),
         request_id=text_in(message, "responseId"),
         stopped=stopped,
         # pi works the cost out from its own table, and writes zero where that has no price.

@@ -20,7 +20,7 @@ from coldpress.lab.importers.chat_records import ChatReader
 from coldpress.lab.importers.conversation import UNKNOWN_MODEL, UNSHOWN, Told
 from coldpress.lab.importers.counts import Tally
 from coldpress.lab.importers.dialogue import Block, Part, calls_of, message, says_something, tools_of
-from coldpress.lab.importers.jsonvalues import JsonObject, text_in
+from coldpress.lab.importers.jsonvalues import HALVES, JsonObject, known_time, read_json, text_in, whole_bytes
 from coldpress.lab.importers.raw_bodies import LoggedRequest, MessageKeys, plain_body, read_request
 from coldpress.lab.importers.reply_bodies import read_reply
 from coldpress.lab.importers.weave import added
@@ -52,7 +52,7 @@ class _Asked:
     """
 
     number: int
-    at: float
+    at: float | None
     base: int | None
     tail: tuple[Part, ...]
     reader: ChatReader | None
@@ -98,10 +98,16 @@ class Exchanges:
             self._tally.set_aside("bodies in an encoding that is not known, or damaged", number)
         elif event.direction == "reply":
             self._reply(event, number, body)
-        elif (request := read_request(body)) is None:
+        elif (request := self._whole_request(body)) is None:
             self._tally.set_aside("requests of another kind (no list of messages)", number)
         else:
             self._request(event, number, request)
+
+    def _whole_request(self, body: bytes) -> LoggedRequest | None:
+        """Read a request; every body that shows half a character counts it."""
+        body, halves = whole_bytes(body)
+        self._tally.skipped[HALVES] += halves
+        return read_request(body)
 
     def _request(self, event: RawEvent, number: int, request: LoggedRequest) -> None:
         keys = self._keys.along(request.messages)
@@ -113,9 +119,10 @@ class Exchanges:
         anthropic = any(name.lower() == "anthropic-version" for name, _ in event.headers)
         self._by_id[event.request_id] = place = len(self._asked)
         self._by_messages.setdefault(keys[-1], []).append(place)
+        sent = known_time(event.at, self._tally.skipped)
         self._asked.append(
             _Asked(
-                number, event.at, base, tail, reader, self._head(request, reader.system or ""),
+                number, sent, base, tail, reader, self._head(request, reader.system or ""),
                 _session(request.user) or self._sessions.get(event.request_id, ""), request.model,
                 _thinking(request.thinking, anthropic=anthropic),
             )
@@ -175,11 +182,13 @@ class Exchanges:
             self._tally.skipped["replies that broke off"] += 1
         # A reader goes on from here as the next request's does, so that calls get the same ids.
         scribe = (asked.reader or ChatReader(asked.model)).scribe.copy()
-        asked.reply = scribe.reply(read.message)
+        # A stream may cut a character in two where no text ends, so the message is looked through, not the body.
+        said = read_json(json.dumps(read.message), self._tally.skipped)
+        asked.reply = scribe.reply(said if isinstance(said, dict) else {})
         self._tally.skipped += scribe.notes
-        asked.replied, asked.replied_at = number, event.at
+        asked.replied, asked.replied_at = number, known_time(event.at, self._tally.skipped)
         facts = read.facts
-        asked.told = Told(facts.model or "", facts.usage, event.at, facts.message_id, facts.reported_usd)
+        asked.told = Told(facts.model or "", facts.usage, asked.replied_at, facts.message_id, facts.reported_usd)
 
     def imported(self, name: str) -> Imported:
         """Make turns of all requests that have a reply; call it after the last event."""

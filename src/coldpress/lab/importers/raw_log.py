@@ -105,7 +105,7 @@ def _event(found: JsonObject) -> RawEvent | None:
     at, text, packed = number_in(found, "at"), text_in(found, "body"), text_in(found, "body_base64")
     try:
         body = base64.b64decode(packed, validate=True) if packed is not None else (text or "").encode()
-    except (binascii.Error, ValueError):  # a lone surrogate has no bytes
+    except (binascii.Error, ValueError):
         return None
     headers = found.get("headers")
     pairs = [pair for pair in headers if isinstance(pair, list) and len(pair) == 2] if isinstance(headers, list) else []

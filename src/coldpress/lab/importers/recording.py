@@ -10,12 +10,16 @@ Times are seconds since 1970.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
-from coldpress.lab.importers.counts import Counts
+from coldpress.lab.importers.counts import Counts, Tally
+from coldpress.lab.importers.jsonvalues import HALVES, JsonObject, known_time, whole_bytes
+from coldpress.lab.importers.sound_blocks import sound
 from coldpress.lab.jsontext import compact_json
 from coldpress.lab.rebuild import RequestHead
 from coldpress.model.errors import RecordingError
@@ -35,8 +39,8 @@ class Recording:
 
 
 class _Message(msgspec.Struct, forbid_unknown_fields=True):
-    role: str
-    content: list[dict[str, object]]
+    role: Literal["user", "assistant"]
+    content: list[JsonObject]
 
 
 class _Turn(msgspec.Struct, forbid_unknown_fields=True):
@@ -72,34 +76,42 @@ def read_bytes(raw: bytes, *, name: str) -> Recording:
     Raises:
         RecordingError: this is no recording of this format; says what is wrong and where.
     """
+    tally = Tally()
+    tally.lines = 1
+    raw, halves = whole_bytes(raw)
+    tally.skipped[HALVES] += halves
     try:
         found = msgspec.json.decode(raw, type=_File)
     except msgspec.DecodeError as error:
         raise RecordingError(f"recording {name}: {error}; make it again or check its format") from error
     if found.format != FORMAT:
         raise RecordingError(f"recording {name}: its format is {found.format!r}, this version reads {FORMAT!r}")
-    turns = tuple(_turn(turn, found.model) for turn in found.turns)
+    tally.use(*(tally.take("turn") for _ in found.turns))
+    for place, turn in enumerate(found.turns):
+        for message in (*turn.added, turn.reply):
+            if not message.content or any(sound(block, Counter()) is None for block in message.content):
+                raise RecordingError(f"recording {name}: turns[{place}] has a message without blocks; make it again")
+    turns = tuple(_turn(turn, found.model, tally.skipped) for turn in found.turns)
     head = RequestHead(found.system, tuple(compact_json(tool) for tool in found.tools), found.max_tokens)
-    return Recording(
-        Trajectory(name, found.session, False, turns), head, _counts(len(turns))
-    )  # fmt: skip
+    return Recording(Trajectory(name, found.session, False, turns), head, tally.counts())
 
 
-def _counts(turns: int) -> Counts:
-    return Counts(1, turns, (("turn", turns),), (), used=turns, set_aside=0, unknown=0, broken=0)
-
-
-def _turn(turn: _Turn, model: str) -> Turn:
+def _turn(turn: _Turn, model: str, notes: Counter[str]) -> Turn:
+    reply = _blocks(turn.reply, notes)
     return Turn(
-        added=tuple(_message(message) for message in turn.added),
-        reply=_message(turn.reply),
+        added=tuple(_message(message.role, _blocks(message, notes)) for message in turn.added),
+        reply=_message(turn.reply.role, reply),
         model=model,
-        sent_at=turn.sent_at,
-        replied_at=turn.replied_at,
+        sent_at=known_time(turn.sent_at, notes),
+        replied_at=known_time(turn.replied_at, notes),
         usage=Usage(),
-        tools=tuple(str(block["name"]) for block in turn.reply.content if block.get("type") == "tool_use"),
+        tools=tuple(str(block["name"]) for block in reply if block["type"] == "tool_use"),
     )
 
 
-def _message(message: _Message) -> str:
-    return compact_json({"role": message.role, "content": message.content})
+def _blocks(message: _Message, notes: Counter[str]) -> list[JsonObject]:
+    return [kept for block in message.content if (kept := sound(block, notes)) is not None]
+
+
+def _message(role: str, blocks: list[JsonObject]) -> str:
+    return compact_json({"role": role, "content": blocks})

@@ -11,6 +11,7 @@ from coldpress.lab.importers.jsonvalues import JsonObject, count_in, object_in, 
 from coldpress.wire.answer import read_facts
 from coldpress.wire.events import EventCutter, event_data
 from coldpress.wire.registry import FormatName
+from coldpress.wire.span import mask_lone_surrogates
 from coldpress.wire.sse import TapResult, UsageTap
 
 _EVENT_STREAM = "text/event-stream"
@@ -51,6 +52,7 @@ def _document(body: bytes) -> ReplyRead | Unread:
         return "no reply"
     if not isinstance(found, dict):
         return "no reply"
+    body = mask_lone_surrogates(body)  # for those who read the rest of it
     if found.get("type") == "message" and isinstance(found.get("content"), list):
         return ReplyRead({"role": "assistant", "content": found["content"]}, read_facts("anthropic", body), whole=True)
     choice = next(iter(objects_in(found, "choices")), None)
@@ -93,7 +95,7 @@ def _events(body: bytes) -> Iterator[JsonObject]:
 
 def _ended(events: list[JsonObject]) -> bool:
     stopped = any(object_in(found, "delta").get("stop_reason") for found in events)
-    return stopped or any(found.get("type") in _ENDS for found in events)
+    return stopped or any(text_in(found, "type") in _ENDS for found in events)
 
 
 def _finished(events: list[JsonObject]) -> bool:

@@ -11,14 +11,14 @@ Times are not recorded, and usage only as sums over the run.
 
 from __future__ import annotations
 
-import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from coldpress.lab.importers.chains import Chains, Imported
 from coldpress.lab.importers.chat_heads import Beside, imported
 from coldpress.lab.importers.counts import Tally
-from coldpress.lab.importers.jsonvalues import JsonObject, object_in, objects_in, text_in
+from coldpress.lab.importers.jsonvalues import JsonObject, object_in, objects_in, read_json, text_in
 from coldpress.lab.importers.swe_agent_messages import Actions, Reading, Step, Writer
 from coldpress.lab.importers.weave import Weaver
 from coldpress.model.errors import RecordingError
@@ -58,15 +58,17 @@ def read_bytes(raw: bytes, *, name: str, actions: Actions = "calls") -> Imported
     Raises:
         RecordingError: it is no trajectory of SWE-agent; says what it is.
     """
+    notes = Counter[str]()
     try:
-        found = json.loads(raw)
+        found = read_json(raw, notes)
     except (ValueError, RecursionError) as error:
         raise RecordingError(f"SWE-agent trajectory {name}: no JSON ({error}); check the file") from error
-    if not recognises(found):
+    if not isinstance(found, dict) or not recognises(found):
         raise RecordingError(
             f"SWE-agent trajectory {name}: no `trajectory` of steps with a `history` beside it; give a .traj file"
         )
     run = _Run(name, actions)
+    run.tally.skipped += notes
     for attempt in _attempts(found):
         run.take(attempt, found)
     return imported(run.chains.trajectories(name), run.told, run.tally)
@@ -165,7 +167,7 @@ def _model(attempt: JsonObject) -> str:
     settings = attempt.get("replay_config")
     if isinstance(settings, str):
         try:
-            settings = json.loads(settings)
+            settings = read_json(settings, Counter())
         except (ValueError, RecursionError):
             return ""
     found: JsonObject = settings if isinstance(settings, dict) else {}

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
 from typing import Protocol
 
 from coldpress.drive.faults import Fault
 from coldpress.lab.arm_files import Arm
+from coldpress.lab.mistakes import mistaken
 from coldpress.lab.results import Measured, Skipped
 from coldpress.lab.sweep.keys import DIGITS, Task
 from coldpress.lab.sweep.rows import Packed, pack
@@ -53,11 +53,10 @@ class Worker:
 
     def __call__(self, task: Task) -> Done:
         """Measure one recording. A mistake of ours costs its recording, never the sweep."""
-        with (mistake := Mistake("a recording could not be measured", task.part)):
+        fault = Fault("a recording could not be measured", task.part)
+        with fault:
             return self._done(task)
-        return Done(
-            task, Measured(skipped=Skipped(str(task.path), f"{mistake.told}; a mistake of coldpress, please report it"))
-        )
+        return Done(task, mistaken(task.path, fault))
 
     def _done(self, task: Task) -> Done:
         measured = self.work(task.path, self.arms, self.tariffs, with_least=self.with_least, with_turns=self.with_turns)
@@ -68,20 +67,3 @@ class Worker:
             return Done(task, measured)
         packed = pack(measured, task.part, arms=[arm.name for arm in self.arms], tariffs=self.tariffs)
         return Done(task, replace(measured, turns=(), losses=()), packed)
-
-
-class Mistake(Fault):
-    """A mistake of ours on one recording, with what Python says of it."""
-
-    __slots__ = ("told",)
-
-    def __enter__(self) -> None:
-        """Begin the block."""
-        self.told = ""
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool:
-        """Log it as any other, and keep what it says."""
-        self.told = f"{type(error).__name__}: {error}"
-        return Fault.__exit__(self, kind, error, trace)
