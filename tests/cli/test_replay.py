@@ -96,7 +96,10 @@ def test_the_text_reads_in_one_screen(run: Run, home: Path) -> None:
     assert "Simulated, open-loop, input alone" in found.stdout
     assert "leave the defaults" in found.stdout, "two recordings suggest nothing"
     assert "Nothing left this machine" in found.stdout
-    assert len(lines) < 45
+    assert any(line.startswith("coldpress as it comes would have saved ") for line in lines)
+    assert any(line.startswith("The least over the same results, by an oracle: ") for line in lines)
+    assert "only observed until press_subscription = true" in found.stdout
+    assert len(lines) < 55
 
 
 def test_usage_that_nobody_reported_is_unknown_and_not_zero(run: Run, home: Path) -> None:
@@ -118,6 +121,49 @@ def test_a_model_without_a_price_is_not_free(run: Run, home: Path) -> None:
     found = told(run, "own", *SHORT, "--prices", "claude-opus-4-6")
     assert found["paid_usd"] is None
     assert found["tariffs"]["claude-opus-4-6"]["arms"]["control"]["bill_usd"] > 0
+
+
+def test_a_table_that_rests_on_fewer_recordings_says_so(run: Run, home: Path) -> None:
+    """What has no price at `recorded` has no bill there, and the sums beside those of another tariff are of less."""
+    write_sessions(home / "own", 3)
+    (home / "own" / "-app" / "session-2.jsonl").write_text(session(2, model="no-such-model"))
+    prices = ("--prices", "recorded", "--prices", "claude-opus-4-6")
+    found = told(run, "own", *SHORT, *prices)["tariffs"]
+    assert "2 of 3 recordings" in found["recorded"]["title"]
+    assert (found["recorded"]["sessions"], found["recorded"]["of_sessions"]) == (2, 3)
+    assert "recordings" not in found["claude-opus-4-6"]["title"] and found["claude-opus-4-6"]["sessions"] == 3
+    text = run("replay", "own", *SHORT, *prices, "--jobs", "1").stdout
+    assert "the day that it ended), 2 of 3 recordings:\n" in text
+    assert "At the prices and cache lifetimes of claude-opus-4-6:\n" in text
+
+
+def test_what_the_arms_were_not_measured_under_is_said(run: Run, home: Path) -> None:
+    write_sessions(home / "own", 1)
+    found = told(run, "own", *SHORT, "--arm", "coldpress-budget")
+    assert "measured without one" in found["conditions"]["budget"]
+    text = run("replay", "own", *SHORT, "--arm", "coldpress-budget", "--arm", "oracle", "--jobs", "1").stdout
+    assert "coldpress-budget is the defaults with it" in " ".join(text.split())
+    [line] = [line for line in text.splitlines() if line.startswith("coldpress-budget ")]
+    assert line.split()[-2] == "-", "nobody knows the least of an arm with a budget"
+
+
+@pytest.mark.parametrize("there", ["folder with a file", "file"])
+def test_a_report_never_overwrites_the_files_beside_it(run: Run, home: Path, there: str) -> None:
+    pytest.importorskip("jinja2")
+    write_sessions(home / "own", 1)
+    beside = home / "r-files"
+    if there == "file":
+        beside.write_text("mine")
+    else:
+        beside.mkdir()
+        (beside / "figures.csv").write_text("mine")
+    before = everything(home)
+    found = run("replay", "own", *SHORT, "--report", "r.html", "--jobs", "1")
+    assert found.exit_code == 2 and "r-files, for pictures and figures" in " ".join(found.stderr.split())
+    assert everything(home) == before
+    if there == "folder with a file":
+        assert run("replay", "own", *SHORT, "--report", "r.html", "--force", "--jobs", "1").exit_code == 0
+        assert (beside / "figures.csv").read_text() != "mine"
 
 
 def test_the_default_is_where_claude_code_keeps_its_sessions(run: Run, home: Path) -> None:
@@ -209,7 +255,8 @@ def test_ctrl_c_at_a_terminal(home: Path, jobs: str) -> None:
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, start_new_session=True, cwd=home)
     os.close(theirs)
     shown = b""
-    while b"/200" not in shown or b"  0/200" in shown.rpartition(b"\r")[2]:
+    # The bills of the last recording shown as done may still be on their way; those of the one before are there.
+    while b"/200" not in shown or any(few in shown.rpartition(b"\r")[2] for few in (b"  0/200", b"  1/200")):
         shown += os.read(ours, 4096)
     os.killpg(process.pid, signal.SIGINT)
     drain = threading.Thread(target=_drain, args=(ours,), daemon=True)
@@ -285,3 +332,30 @@ def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.splitlines()[-1] == "loaded: []"
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_recording_that_is_cut_inside_a_character_is_told_of_with_the_others(run: Run, home: Path, jobs: str) -> None:
+    write_sessions(home / "own", 2)
+    cut = session(7).replace("Mend handler 7.", r"Mend handler 7 \ud83d.")
+    (home / "own" / "cut.jsonl").write_text(cut)
+    found = run("replay", "own", "--json", "--jobs", jobs, *SHORT)
+    assert found.exit_code == 0, found.output
+    told_of = json.loads(found.stdout)
+    assert (told_of["sessions"], told_of["skipped"]) == (3, [])
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_recording_that_a_mistake_of_ours_hits_costs_itself_alone(run: Run, home: Path, jobs: str) -> None:
+    write_sessions(home / "own", 2)
+    # More tokens than a float can hold: they cannot be priced.
+    hit = json.loads(session(7).splitlines()[1])
+    hit["message"]["usage"]["input_tokens"] = 10**400
+    lines = session(7).splitlines()
+    (home / "own" / "hit.jsonl").write_text("\n".join([lines[0], json.dumps(hit), *lines[2:]]))
+    found = run("replay", "own", "--json", "--jobs", jobs, *SHORT)
+    assert found.exit_code == 0, found.output
+    told_of = json.loads(found.stdout)
+    assert told_of["sessions"] == 2
+    (skipped,) = told_of["skipped"]
+    assert skipped["why"] == "could not be measured (OverflowError); a mistake of coldpress, please report it"

@@ -196,6 +196,22 @@ def check_file(target: Path, option: str, *, force: bool, folder_may_be_made: bo
         )
 
 
+def check_report(target: Path, option: str, *, force: bool) -> None:
+    """Refuse a report that would overwrite a file, or one in the folder of its pictures, before any work is done.
+
+    Raises:
+        click.BadParameter: says why.
+    """
+    check_file(target, option, force=force)
+    folder = target.with_name(f"{target.stem}-files")  # as `coldpress.lab.report.write_report` names it
+    if folder.exists() and not folder.is_dir():
+        raise click.BadParameter(f"{folder}, for pictures and figures, is a file; name another", param_hint=option)
+    if folder.is_dir() and any(folder.iterdir()) and not force:
+        raise click.BadParameter(
+            f"{folder}, for pictures and figures, holds files already; --force overwrites them", param_hint=option
+        )
+
+
 def percent(share: float | None) -> float | None:
     """Give a share in percent, to a ten-thousandth, as JSON shows it."""
     return None if share is None else round(100 * share, 4)

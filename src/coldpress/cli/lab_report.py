@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from coldpress.cli.lab_options import check_file, extra_needed
+from coldpress.cli.lab_options import check_report, extra_needed
 from coldpress.cli.output import talk
 
 
@@ -31,14 +31,16 @@ from coldpress.cli.output import talk
     metavar="RECORDING",
     help="Name of the recording whose cache is shown request by request: its file's, without ending.",
 )
-@click.option("--force", is_flag=True, help="Overwrite a file that is there.")
+@click.option(
+    "--force", is_flag=True, help="Overwrite what is there: the file, and pictures and figures of their names."
+)
 def report(*, folder: Path, out: Path, beside: Path | None, example: str | None, force: bool) -> None:
     """Make one HTML file of the results that `coldpress lab sweep` or `replay --keep` has left in FOLDER.
 
     It needs no script, no server and no network, and says what was compared, on what, how sure it is, and what is
     simulated. For example `coldpress lab report results --out report.html`.
     """
-    check_file(out, "--out", force=force)
+    check_report(out, "--out", force=force)
     with extra_needed("coldpress lab report"):
         from coldpress.cli.results_folder import ResultsFolder
         from coldpress.lab.report import write_report

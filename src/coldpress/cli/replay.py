@@ -13,7 +13,7 @@ from coldpress.cli.exits import INTERRUPTED, USAGE
 from coldpress.cli.lab_options import (
     arm_option,
     arms_of,
-    check_file,
+    check_report,
     check_writable,
     extra_needed,
     jobs_option,
@@ -62,15 +62,17 @@ masks reads can be cheaper than whoever knows everything and may not."""
     "report_file",
     type=click.Path(path_type=Path),
     metavar="FILE.html",
-    help="Write the report too: one HTML file, with pictures.",
+    help="Write the report too: one HTML file; pictures and figures go into the folder FILE-files beside it.",
 )
-@click.option("--force", is_flag=True, help="Let --report overwrite a file that is there.")
+@click.option(
+    "--force", is_flag=True, help="Let --report overwrite what is there: the file, and pictures and figures beside it."
+)
 @click.option(
     "--keep",
     "folder",
     type=click.Path(path_type=Path),
     metavar="FOLDER",
-    help="Keep results there as Parquet; what is there already is not worked out again.",
+    help="Keep results there as Parquet, with a row for every request; what is there already is not worked out again.",
 )
 @json_option
 def command(
@@ -103,7 +105,7 @@ def command(
     arms, tariffs = arms_of(named), tariffs_of(tariff_names)
     where = paths_or_default(paths)
     if report_file is not None:
-        check_file(report_file, "--report", force=force)
+        check_report(report_file, "--report", force=force)
     if folder is not None:
         check_writable(folder, "--keep")
     with extra_needed("coldpress replay"), ExitStack() as ends:

@@ -23,20 +23,23 @@ class Paid:
 
     Attributes:
         usd: of the `sessions` recordings whose usage was reported and whose model has a price; `None` where none has.
-        simulated_usd: what the simulated control comes to on the same recordings at the same prices; `None` where
-            these were not asked for.
+        compared: those of them that were also replayed at their own prices.
+        compared_usd: what was paid for these; `None` where there are none.
+        simulated_usd: what the simulated control comes to on these at the same prices; `None` where there are none.
     """
 
     sessions: int
     usd: float | None
-    simulated_usd: float | None
+    compared: int = 0
+    compared_usd: float | None = None
+    simulated_usd: float | None = None
 
     @property
     def error(self) -> float | None:
-        """How far the simulated bill is off, as a share of the paid one, sign kept; `None` where either is unknown."""
-        if not self.usd or self.simulated_usd is None:
+        """How far the simulated bill is off, as a share of what was paid for the same, sign kept; else `None`."""
+        if not self.compared_usd or self.simulated_usd is None:
             return None
-        return (self.simulated_usd - self.usd) / self.usd
+        return (self.simulated_usd - self.compared_usd) / self.compared_usd
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,7 @@ class Told:
         figures: of every arm at every tariff.
         suggestion: the setting to try.
         done, of, interrupted: as in `Gathered`.
+        kinds: of programs that recorded what was replayed.
     """
 
     arms: tuple[Arm, ...]
@@ -63,12 +67,20 @@ class Told:
     done: int
     of: int
     interrupted: bool
+    kinds: frozenset[str] = frozenset()
 
     def at(self, tariff: str) -> tuple[ArmFigures, ...]:
         """Give the figures of one tariff, in the order of the arms."""
         order = {arm.name: place for place, arm in enumerate(self.arms)}
         found = [one for one in self.figures if one.tariff == tariff]
         return tuple(sorted(found, key=lambda one: order.get(one.arm, len(order))))
+
+    def has_budget(self, name: str) -> bool:
+        """Whether an arm has a budget; of a name with a sweep's trigger and window, the arm that they were put on."""
+        return any(
+            arm.has_budget and (name == arm.name or name.startswith((f"{arm.name}@", f"{arm.name}/")))
+            for arm in self.arms
+        )
 
 
 def tell(found: Gathered, arms: Sequence[Arm], tariffs: Sequence[str]) -> Told:
@@ -90,6 +102,7 @@ def tell(found: Gathered, arms: Sequence[Arm], tariffs: Sequence[str]) -> Told:
         done=found.done,
         of=found.of,
         interrupted=found.interrupted,
+        kinds=frozenset(bill.kind for bill in found.bills),
     )
 
 
@@ -108,9 +121,13 @@ def paid(bills: Sequence[Bill]) -> Paid:
     known = {_key(bill): bill.paid_usd for bill in bills if bill.paid_usd is not None}
     controls = {_key(bill): bill.control_usd for bill in bills if bill.tariff == RECORDED}
     if not known:
-        return Paid(0, None, None)
-    simulated = math.fsum(controls[key] for key in known) if all(key in controls for key in known) else None
-    return Paid(len(known), math.fsum(known.values()), simulated)
+        return Paid(0, None)
+    usd = math.fsum(known.values())
+    both = [key for key in known if key in controls]
+    if not both:
+        return Paid(len(known), usd)
+    compared, simulated = math.fsum(known[key] for key in both), math.fsum(controls[key] for key in both)
+    return Paid(len(known), usd, len(both), compared, simulated)
 
 
 def _key(bill: Bill) -> tuple[str, str]:

@@ -12,8 +12,9 @@ import click
 from coldpress import __version__
 from coldpress.cli.lab_options import RECORDED, percent
 from coldpress.cli.output import UNKNOWN, print_table, printable, say_count
-from coldpress.cli.replay_suggestion import RULE, Suggestion
+from coldpress.cli.replay_suggestion import BUDGET, RULE, Suggestion
 from coldpress.cli.replay_told import Told
+from coldpress.cli.replay_verdict import verdict_lines
 
 if TYPE_CHECKING:
     from coldpress.lab.results import Skipped
@@ -38,9 +39,10 @@ _WIDTH: Final = 88
 
 _READING: Final = (
     "saved: of the control's bill, 95 % interval beside it. edits lost: edits that quote an earlier result whose text "
-    "is gone; names lost: likewise uses of its identifiers. over least: above the least possible, the cheapest "
-    "schedule over the same results by someone who knows the whole run. peak: how much shorter the longest prompt is, "
-    "on average."
+    "is gone; names lost: likewise uses of its identifiers. over least: above the cheapest arm of the same rules "
+    "where an oracle of these was replayed, else above the cheapest oracle, which had other results to choose from. An "
+    "oracle plans with the whole run known, but over a simpler cache, so a bill can lie a little below it; arms with a "
+    "budget have none (-). peak: how much shorter the longest prompt is, on average."
 )
 CAVEATS: Final = (
     "Simulated, open-loop, input alone: recorded replies and times stay as they were, output is not billed, and what "
@@ -90,26 +92,31 @@ def _paid_lines(told: Told) -> Iterator[str]:
     of = "" if paid.sessions == told.sessions else f" ({paid.sessions:,} of {told.sessions:,} recordings)"
     yield f"Paid: {_usd(paid.usd)} USD for input, by the usage reported, at list prices{of}."
     if paid.error is None:
-        yield f"How near the simulation comes to that is unknown without --prices {RECORDED}."
+        lacks = (
+            "none of these was replayed at its own prices" if RECORDED in told.tariffs else f"needs --prices {RECORDED}"
+        )
+        yield f"How near the simulation comes to that is unknown: {lacks}."
         return
-    off = f"{abs(paid.error):.1%}"
     word = "above" if paid.error > 0 else "below"
-    yield f"The simulated control comes to {_usd(paid.simulated_usd)} USD for the same: {off} {word} it."
+    same = "the same"
+    if paid.compared < paid.sessions:
+        same = f"{paid.compared:,} of these {paid.sessions:,}, which were {_usd(paid.compared_usd)} USD"
+    yield f"The simulated control comes to {_usd(paid.simulated_usd)} USD for {same}: {abs(paid.error):.1%} {word} it."
 
 
 def print_tables(told: Told) -> None:
     """Print a table for each tariff on stdout."""
     for tariff in told.tariffs:
-        click.echo(f"\n{title(tariff)}")
+        click.echo(f"\n{title(told, tariff)}")
         print_table(HEADS, table_rows(told, tariff), right=RIGHT, spare=SPARE)
 
 
 def table_rows(told: Told, tariff: str) -> list[tuple[str, ...]]:
     """Give the rows of one tariff's table, under `HEADS`."""
-    return [_row(one) for one in told.at(tariff)]
+    return [_row(one, has_least=not told.has_budget(one.arm)) for one in told.at(tariff)]
 
 
-def _row(one: ArmFigures) -> tuple[str, ...]:
+def _row(one: ArmFigures, *, has_least: bool) -> tuple[str, ...]:
     if one.arm == "control":
         return (one.arm, _usd(one.bill_usd), "-", "-", "-", "-", with_interval(one.regret), "-")
     return (
@@ -119,20 +126,34 @@ def _row(one: ArmFigures) -> tuple[str, ...]:
         f"{one.cheaper}/{one.sessions}",
         with_interval(one.edit_loss, most=one.edit_loss_at_most),
         with_interval(one.identifier_loss, most=one.identifier_loss_at_most),
-        with_interval(one.regret),
-        UNKNOWN if one.peak_saving is None else f"{100 * one.peak_saving:.1f}",
+        with_interval(one.regret) if has_least else "-",
+        UNKNOWN if one.peak_saving is None else _tenths(one.peak_saving),
     )
 
 
-def title(tariff: str) -> str:
-    """Say what a tariff's prices are."""
+def title(told: Told, tariff: str) -> str:
+    """Say what a tariff's prices are, and on how many recordings its table rests where these are not all."""
+    what = f"At the prices and cache lifetimes of {tariff}"
     if tariff == RECORDED:
-        return "At each recording's own prices (list prices of its main model on the day that it ended):"
-    return f"At the prices and cache lifetimes of {tariff}:"
+        what = "At each recording's own prices (list prices of its main model on the day that it ended)"
+    fewest, most = _least_and_most(told, tariff)
+    if fewest == told.sessions:
+        return f"{what}:"
+    count = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
+    return f"{what}, {count} of {_many(told.sessions, 'recording')}:"
+
+
+def _least_and_most(told: Told, tariff: str) -> tuple[int, int]:
+    """Count the recordings that the arms of a tariff rest on: of the arm with the fewest, and of that with the most."""
+    counts = [one.sessions for one in told.at(tariff)] or [0]
+    return min(counts), max(counts)
 
 
 def end_lines(told: Told) -> Iterator[str]:
     """Say which setting to try, how to read the tables, and what they do not say."""
+    for line in verdict_lines(told):
+        yield from _wrapped(line)
+    yield ""
     yield from suggestion_lines(told.suggestion)
     yield ""
     yield from _wrapped(_READING)
@@ -150,8 +171,10 @@ def suggestion_lines(found: Suggestion) -> Iterator[str]:
         yield from textwrap.indent(found.settings, "  ").splitlines()
         yield _sentence(found.why)
         most = UNKNOWN if found.edit_loss_most is None else f"{found.edit_loss_most:.1%}"
-        rests += f" and {_many(found.edits or 0, 'edit')}, of which at most {most} lose their text (95 %)"
-    yield from _wrapped(f"{rests}. Rule: {RULE}.")
+        rests += f" and {_many(found.edits or 0, 'edit')}, of which at most {most} lose their text"
+    compared = f"{_many(found.candidates, 'setting')} compared (k), {found.fewest:,} recordings needed"
+    yield from _wrapped(f"{rests}; {compared}. Rule: {RULE}.")
+    yield from _wrapped(f"{BUDGET}.")
 
 
 def told_object(told: Told) -> dict[str, object]:
@@ -167,13 +190,18 @@ def told_object(told: Told) -> dict[str, object]:
         "paid_usd": paid.usd,
         "paid_sessions": paid.sessions,
         "simulated_usd": paid.simulated_usd,
+        "simulated_sessions": paid.compared,
+        "paid_of_simulated_usd": paid.compared_usd,
         "calibration_error_pct": percent(paid.error),
-        "tariffs": {name: {"arms": {one.arm: arm_object(one) for one in told.at(name)}} for name in told.tariffs},
+        "tariffs": {name: _tariff_object(told, name) for name in told.tariffs},
         "suggestion": {
             "arm": suggestion.arm,
             "settings": suggestion.settings or None,
             "tariff": suggestion.tariff,
             "sessions": suggestion.sessions,
+            "candidates": suggestion.candidates,
+            "fewest_sessions": suggestion.fewest,
+            "interval_level_pct": percent(suggestion.level),
             "edits": suggestion.edits,
             "edit_loss_most_pct": percent(suggestion.edit_loss_most),
             "beyond_defaults_pct": percent_of(suggestion.better_by),
@@ -184,10 +212,20 @@ def told_object(told: Told) -> dict[str, object]:
         "conditions": {
             "coldpress": __version__,
             "simulated": CAVEATS,
+            "budget": f"{BUDGET}.",
             "local": LOCAL,
             "arms": {arm.name: {"about": arm.about, "digest": arm.digest} for arm in told.arms},
             **_seeds(),
         },
+    }
+
+
+def _tariff_object(told: Told, tariff: str) -> dict[str, object]:
+    return {
+        "title": title(told, tariff).removesuffix(":"),
+        "sessions": _least_and_most(told, tariff)[0],
+        "of_sessions": told.sessions,
+        "arms": {one.arm: arm_object(one) for one in told.at(tariff)},
     }
 
 
@@ -252,9 +290,14 @@ def with_interval(interval: Interval | None, *, most: float | None = None) -> st
     if interval is None:
         return UNKNOWN
     if interval.is_single:
-        return f"{100 * interval.value:5.1f}"
+        return f"{_tenths(interval.value):>5}"
     high = interval.high if most is None else max(most, interval.high)
-    return f"{100 * interval.value:5.1f} [{100 * interval.low:.1f}, {100 * high:.1f}]"
+    return f"{_tenths(interval.value):>5} [{_tenths(interval.low)}, {_tenths(high)}]"
+
+
+def _tenths(share: float) -> str:
+    """Write a share in percent with one decimal; what rounds to nothing has no sign."""
+    return f"{100 * share:z.1f}"
 
 
 def _usd(amount: float | None) -> str:

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import pty
+import re
+import select
+import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -104,6 +110,69 @@ def test_one_job_is_one_recording_at_one_time(tmp_path: Path) -> None:
         (tmp_path / name).write_text(name)
     found = list(sweep(Plan(recordings_in([tmp_path]), arms(), TARIFFS), None, jobs=1, work=sweep_works.lonely))
     assert [one.skipped for one in found] == [None] * 6
+
+
+STOPPED = """
+import sys, time
+from pathlib import Path
+import sweep_works
+from coldpress.lab.arm_files import named_arms
+from coldpress.lab.sweep.plan import Plan, recordings_in
+from coldpress.lab.sweep.run import sweep
+
+plan, done = Plan(recordings_in([Path(sys.argv[1])]), (named_arms()["control"],), ("recorded",)), 0
+try:
+    for measured in sweep(plan, Path(sys.argv[2]), on=sys.argv[3], jobs=2, work=sweep_works.slow):
+        done += 1
+        print("one", flush=True)
+except KeyboardInterrupt:
+    print("stopped behind", done, flush=True)
+"""
+"""A sweep that Ctrl-C ends, and that tells of what it has then."""
+
+
+@pytest.mark.parametrize("on", ["processes", "dask"])
+def test_ctrl_c_pressed_three_times_at_a_terminal_ends_it_once(on: Backend, tmp_path: Path) -> None:
+    """A terminal sends SIGINT to all of the group: to the sweep, and to what it starts to end its workers."""
+    (tmp_path / "own").mkdir()
+    for number in range(400):
+        (tmp_path / "own" / f"{number}.json").write_text(str(number))
+    ours, theirs = pty.openpty()
+    found_here = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    command = [sys.executable, "-c", STOPPED, str(tmp_path / "own"), str(tmp_path / "kept"), on]
+    process = subprocess.Popen(command, stdout=theirs, stderr=theirs, start_new_session=True, env=found_here)
+    os.close(theirs)
+    shown = b""
+    try:
+        while b"one" not in shown:
+            shown += os.read(ours, 4096)
+        for _ in range(3):
+            os.killpg(process.pid, signal.SIGINT)
+            time.sleep(0.02)  # as fast as a finger is
+        pressed_at = time.monotonic()
+        shown += _rest(ours, until=pressed_at + 20)
+        took_seconds = time.monotonic() - pressed_at
+        assert process.wait(timeout=1) == 0
+    finally:
+        process.kill()
+        os.close(ours)
+    assert re.fullmatch(rb"(one(\r\n)?)+stopped behind \d+\r\n", shown), shown  # and no traceback of any thread
+    assert took_seconds < 5
+    assert 0 < read_about(tmp_path / "kept").measured < 400
+
+
+def _rest(terminal: int, *, until: float) -> bytes:
+    """What is shown until the other end is closed."""
+    shown = b""
+    while select.select([terminal], [], [], max(0.0, until - time.monotonic()))[0]:
+        try:
+            part = os.read(terminal, 65536)
+        except OSError:  # on Linux, once nobody holds the other end
+            return shown
+        if not part:
+            return shown
+        shown += part
+    raise AssertionError(f"it goes on; it has shown {shown!r}")
 
 
 def test_a_dask_cluster_that_was_there_goes_on(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ process died is told as such. None of them tries it again by itself: the sweep d
 from __future__ import annotations
 
 import signal
+import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, contextmanager
@@ -16,6 +17,7 @@ from itertools import islice
 from typing import Final, Protocol, assert_never
 
 import joblib
+from joblib.externals.loky import get_reusable_executor
 
 from coldpress.lab.results import Backend
 from coldpress.lab.sweep.keys import Task
@@ -103,12 +105,16 @@ def need(library: str, what: str) -> None:
 @contextmanager
 def processes(jobs: int) -> Iterator[Pool]:
     """Start processes of this machine."""
-    yield _Processes(jobs)
+    try:
+        yield _Processes(jobs)
+    finally:
+        # Else loky ends them as the interpreter exits, where a Ctrl-C is told with a traceback.
+        get_reusable_executor(reuse=True).shutdown(wait=True)
 
 
 @dataclass(frozen=True, slots=True)
 class _Processes:
-    """Processes by joblib and loky, started by the first run; they serve the next one, or end when none comes."""
+    """Processes by joblib and loky, started by the first run; they serve the next one, until the pool ends."""
 
     workers: int
 
@@ -125,22 +131,34 @@ class _Processes:
         rest, out = iter(chunk), dict[str, Task]()
         while True:
             try:
-                for done in self._parallel(perform, _marked(rest, out)):
-                    del out[done.task.part]
-                    yield done
+                with _closing(self._parallel(perform, _marked(rest, out))) as results:
+                    for done in results:
+                        del out[done.task.part]
+                        yield done
                 return
             except BrokenProcessPool:  # joblib has stopped them all by now, and starts others for the next
                 yield from map(Died, out.values())
                 out.clear()
 
-    def _parallel(self, perform: Perform, tasks: Iterator[Task]) -> Iterator[Done]:
+    def _parallel(self, perform: Perform, tasks: Iterator[Task]) -> Generator[Done]:
         # Only making it needs these settings. A block around its results would hold for whoever takes them, too.
         with joblib.parallel_config("loky", n_jobs=max(2, self.workers), inner_max_num_threads=1, initializer=_calm):
             parallel = joblib.Parallel(
                 return_as="generator_unordered", batch_size=1, pre_dispatch=IN_FLIGHT_FOR_EACH * self.workers
             )
-        results: Iterator[Done] = parallel(joblib.delayed(perform)(task) for task in tasks)
+        results: Generator[Done] = parallel(joblib.delayed(perform)(task) for task in tasks)
         return results
+
+
+@contextmanager
+def _closing(results: Generator[Done]) -> Iterator[Generator[Done]]:
+    """End the workers of results that nobody takes any more; joblib would warn of that, but here it is meant."""
+    try:
+        yield results
+    finally:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            results.close()
 
 
 def _marked(tasks: Iterator[Task], out: dict[str, Task]) -> Iterator[Task]:

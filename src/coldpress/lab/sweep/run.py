@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,6 +13,7 @@ from coldpress.lab.arm_files import Arm
 from coldpress.lab.results import Backend, Measured, Skipped
 from coldpress.lab.sweep.backends import Died, Pool, need, pool
 from coldpress.lab.sweep.folder import About, AboutArm, AboutTariff, Parts, write_about
+from coldpress.lab.sweep.interrupts import stopped_once
 from coldpress.lab.sweep.keys import Task, code_digest, plan_key, prices_label, task_of
 from coldpress.lab.sweep.plan import Plan
 from coldpress.lab.sweep.worker import Done, Work, Worker
@@ -66,7 +67,7 @@ def sweep(
         need("pyarrow", "a sweep that keeps its results")
     run = _Sweep(plan, folder, work, command, progress or _nothing)
     run.begin()
-    return run.results(lambda: pool(on, address=address, jobs=jobs))
+    return stopped_once(run.results(lambda: pool(on, address=address, jobs=jobs)))
 
 
 def _nothing(done: int, of: int) -> None:
@@ -105,7 +106,7 @@ class _Sweep:
             self.parts.prepare()
             self._write_about()
 
-    def results(self, start: Callable[[], AbstractContextManager[Pool]]) -> Iterator[Measured]:
+    def results(self, start: Callable[[], AbstractContextManager[Pool]]) -> Generator[Measured]:
         """Give what every recording came to: what is there, then what is measured now, by workers that `start` gives.
 
         The largest are measured first, so that none of them is left for the end, when other workers have nothing more.
