@@ -115,3 +115,9 @@ def threads(path: Path, arms: Sequence[Arm], tariffs: Sequence[str], **flags: bo
     """Say how many threads numerical libraries may use in a worker."""
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
     return Measured(skipped=Skipped(str(path), " ".join(os.environ.get(name, "any") for name in names)))
+
+
+def slow(path: Path, arms: Sequence[Arm], tariffs: Sequence[str], **flags: bool) -> Measured:
+    """The same rows, each after a while."""
+    time.sleep(0.2)
+    return counted(path, arms, tariffs, **flags)

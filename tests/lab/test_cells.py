@@ -95,6 +95,7 @@ def test_tariffs_that_an_arm_cannot_tell_apart_get_the_same_prompts(arm: str) ->
     alike(Recorded("demo", found.trajectories, functools.cache(estimate), recorded_heads=found.own_heads), arm)
 
 
+BUDGET_BY_WINDOW = "[budget]\ntrigger = 0.08\ntarget = 0.04\nkeep_turns = 1\n"
 BUDGET_BY_MODEL = '[budget]\nstages = []\n[[budgets]]\nmodel = "*sonnet*"\nstages = ["mask"]\nwindow_tokens = 20_000\n'
 SOURCES_EVERY_TURN = '[[rules]]\nmatch = "kind:source"\nmode = "source"\nage = 2\n[lab]\nschedule = "every_turn"\n'
 
@@ -102,9 +103,7 @@ SOURCES_EVERY_TURN = '[[rules]]\nmatch = "kind:source"\nmode = "source"\nage = 2
 @pytest.mark.parametrize(
     ("text", "tariffs"),
     [
-        pytest.param(
-            "[budget]\ntrigger = 0.08\ntarget = 0.04\nkeep_turns = 1\n", ("recorded", "claude-opus-4-6"), id="nominal windows"
-        ),
+        pytest.param(BUDGET_BY_WINDOW, ("recorded", "claude-opus-4-6"), id="nominal windows"),
         pytest.param(BUDGET_BY_MODEL, ("claude-opus-5-5", "claude-sonnet-5-5"), id="a budget for one model"),
         pytest.param(
             SOURCES_EVERY_TURN, ("server without a cache", "deepseek-v4-pro"), id="reads that wait for a cold cache"

@@ -76,11 +76,13 @@ def _recorded(trajectories: Sequence[Trajectory]) -> Service:
     prices = prices_for(model, provider=None, at=_day(last))
     if isinstance(prices, Unpriced):
         named = model or "an unnamed model"
-        raise ConfigError(f"no list price for {named} ({', '.join(prices.missing)}); name a tariff")
+        raise ConfigError(f"no list price for {named}; give other prices, such as --prices claude-sonnet-5-5")
     provider = _provider(model)
     rules = rules_for(model, provider)
     if rules is None:
-        raise ConfigError(f"nothing is known of the cache of {model}; name a tariff")
+        raise ConfigError(
+            f"nothing is known of the cache of {model}; give other prices, such as --prices claude-sonnet-5-5"
+        )
     tariff = Tariff(
         RECORDED,
         replace(prices, model=model),
