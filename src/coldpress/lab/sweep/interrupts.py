@@ -37,9 +37,11 @@ def stopped_once(results: Generator[T]) -> Generator[T]:
                 except StopIteration:
                     return
             yield one
-    finally:
+    except GeneratorExit:  # most likely of a Ctrl-C that came while nobody waited for a result
         with _deaf():
             results.close()
+            time.sleep(_SETTLE_SECONDS)
+        raise
 
 
 @contextmanager
