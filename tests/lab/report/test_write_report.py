@@ -41,6 +41,10 @@ def page(written: Written) -> Read:
     return read(written.html.read_text(encoding="utf-8"))
 
 
+def said_by(written: Written) -> str:
+    return " ".join(read(written.html.read_text(encoding="utf-8")).text.split()).replace("\N{NO-BREAK SPACE}", " ")
+
+
 def rows_of(written: Written) -> list[dict[str, object]]:
     found: list[dict[str, object]] = json.loads(written.json.read_text(encoding="utf-8"))["figures"]
     return found
@@ -85,7 +89,7 @@ def test_the_head_answers_what_a_fresh_reader_asks(page: Read) -> None:
     said = " ".join(page.text.split())
     for words in (
         "2 ways to make an agent's prompts smaller",  # compared
-        "6 recorded runs of agents (6 by claude-code)",  # on what
+        "6 recorded runs of agents (6 of claude-code)",  # on what
         "72 requests in 6 conversations",
         "from May 2026",
         "95 % intervals: percentile bootstrap over recordings",  # how sure
@@ -93,11 +97,59 @@ def test_the_head_answers_what_a_fresh_reader_asks(page: Read) -> None:
         "recorded replies stay as they were",  # simulated
         "Bills are of input alone",
         "Of 120 edits that quote an earlier result, mask-10 would have hidden the text of most: 24 of 120",  # lost
-        "6 of 6 recordings report their usage: 23.10 USD of input at list prices",
+        "6 of 6 recordings report their usage; at their own models' list prices that input cost 23.10 USD",
         "26 to 54 % less",  # a published figure beside ours
         "is not JSON at line 3",
     ):
         assert words in said.replace("\N{NO-BREAK SPACE}", " "), words
+
+
+def test_a_regret_says_what_it_is_held_against(tmp_path: Path) -> None:
+    made = results(4, ("control", "coldpress-source-20", "mask-10", "pressure-80", "oracle-source-20"), TARIFFS[:1])
+    page = read(write_report(made, tmp_path / "report.html").html.read_text(encoding="utf-8"))
+    money = page.table("Input bills at")
+    assert money[0][-1].startswith("regret: (bill − refetches) / least − 1, %")
+    ends = [(row[0].split()[1], row[-1][-1]) for row in money[1:]]
+    assert ends == [
+        ("control", "†"),
+        ("coldpress-source-20", "]"),
+        ("mask-10", "†"),
+        ("pressure-80", "–"),
+        ("oracle-source-20", "]"),
+    ]
+
+
+def test_no_chance_belongs_to_the_control(page: Read) -> None:
+    held = page.table("What was lost")
+    assert held[1][1:3] == ["0 of 120", "0 of 600"]
+
+
+def test_an_arm_whose_window_is_the_longest_prompt_is_not_counted_among_those_that_know_nothing(tmp_path: Path) -> None:
+    made = results(4, ("control", "pressure-80", "mask-10"), TARIFFS)
+    made.all_bills = [
+        replace(one, bill_usd=one.control_usd / 2) if one.arm == "pressure-80" else one for one in made.all_bills
+    ]
+    said = said_by(write_report(made, tmp_path / "report.html"))
+    assert "Not counted there: pressure-80." in said
+    assert "Of the arms that do not know the future, mask-10 saves most" in said
+
+
+def test_an_arm_is_called_dearer_only_where_its_interval_says_so(tmp_path: Path) -> None:
+    made = results(6, ("control", "mask-10", "coldpress"), TARIFFS[:1])
+    made.all_bills = [
+        replace(one, bill_usd=one.control_usd * (1.4 if one.recording == "session-5" else 0.9))
+        if one.arm == "coldpress"
+        else one
+        for one in made.all_bills
+    ]
+    said = said_by(write_report(made, tmp_path / "report.html"))
+    assert "Dearer than the control: mask-10 by 25.0 %." in said
+    assert "No difference from the control is shown for coldpress (saves" in said
+
+
+def test_every_other_tariff_has_its_best_arm(page: Read) -> None:
+    said = page.text.replace("\N{NO-BREAK SPACE}", " ")
+    assert "most is saved at deepseek-v4-pro: none." in said  # all of them lose more than 0.5 %
 
 
 def test_it_can_be_read_without_eyes(page: Read) -> None:
@@ -222,7 +274,7 @@ def test_what_is_missing_is_said(made: Made, says: str, tmp_path: Path) -> None:
 def test_what_was_paid_is_set_beside_the_simulation(tmp_path: Path) -> None:
     done = write_report(results(2, ("control", "coldpress"), ("recorded",)), tmp_path / "report.html")
     text = read(done.html.read_text(encoding="utf-8")).text.replace("\N{NO-BREAK SPACE}", " ")
-    assert "3.30 USD of input at list prices; the simulated control of the same recordings comes to 3.00 USD" in text
+    assert "that input cost 3.30 USD; the simulated control of the same recordings comes to 3.00 USD" in text
     assert "9.1 % below" in text
 
 

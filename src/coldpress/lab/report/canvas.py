@@ -28,7 +28,7 @@ COLOURS: Final = 192
 
 MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 DASHES: Final = ("-", "--", "-.", ":")
-_NAME_LONGEST: Final = 28
+_NAME_LONGEST: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,4 +149,4 @@ def grid(axes: Axes, theme: Theme) -> None:
 
 def legend_below(figure: Figure, handles: Iterable[Artist], labels: Sequence[str], *, columns: int = 2) -> None:
     """Put a legend under a figure."""
-    figure.legend(handles, labels, loc="outside lower center", ncols=columns, frameon=False, fontsize=9.5)
+    figure.legend(handles, labels, loc="outside lower center", ncols=columns, frameon=False, fontsize=8.5)

@@ -6,16 +6,16 @@ version, and is unknown where it is not found there.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from coldpress import __version__
-from coldpress.lab.arm_files import named_arms
+from coldpress.lab.arm_files import Arm, named_arms, parse_arm
 from coldpress.lab.results import Bill, Skipped
 from coldpress.lab.tariffs import TARIFFS
 from coldpress.measure.rates import Prices
+from coldpress.model.errors import ConfigError
 
 Role = Literal["control", "clairvoyant", "arm"]
 """What an arm is for: the client's own bodies, the least that was possible, or something to be judged."""
@@ -36,6 +36,9 @@ class ArmAbout:
         about: one sentence; empty where nobody said it.
         settings: text of its settings file; empty where it is unknown.
         role: what it is for.
+        knows_longest: whether its window is a share of the recording's own longest prompt, which is of the future.
+        has_budget: whether it brings prompts down to a budget, so that nobody knows the least for it.
+        has_own_least: whether its regret is over a clairvoyant arm that was measured with the same rules.
     """
 
     name: str
@@ -43,6 +46,9 @@ class ArmAbout:
     about: str
     settings: str
     role: Role
+    knows_longest: bool = False
+    has_budget: bool = False
+    has_own_least: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,29 +114,52 @@ def conditions_of(about: Mapping[str, object], bills: Sequence[Bill]) -> Conditi
     return Conditions(
         version=_text(about, "version") or __version__,
         dates=_text(about, "dates"),
-        arms=tuple(_arm(name, number, arms.get(name, {})) for number, name in enumerate(arm_names, start=1)),
+        arms=_arms({name: arms.get(name, {}) for name in arm_names}),
         tariffs=tuple(_tariff(name, tariffs.get(name, {})) for name in tariff_names),
         skipped=tuple(Skipped(_text(entry, "path"), _text(entry, "why")) for entry in _entries(about, "skipped")),
     )
 
 
-def _arm(name: str, number: int, told: Mapping[str, object]) -> ArmAbout:
-    known = named_arms().get(name)
-    said, settings = _text(told, "about"), _text(told, "settings")
-    if known is not None:
-        said, settings = said or known.about, settings or known.text
-    return ArmAbout(name, number, said, settings.strip(), _role(settings))
+def _arms(told: Mapping[str, Mapping[str, object]]) -> tuple[ArmAbout, ...]:
+    read = {name: _read(name, entry) for name, entry in told.items()}
+    least = [_rules(arm) for arm in read.values() if arm is not None and arm.schedule == "clairvoyant"]
+    found = []
+    for number, (name, arm) in enumerate(read.items(), start=1):
+        known = named_arms().get(name)
+        said, settings = _text(told[name], "about"), _text(told[name], "settings")
+        if known is not None:
+            said, settings = said or known.about, settings or known.text
+        about = ArmAbout(name, number, said, settings.strip(), "arm")
+        found.append(about if arm is None else _with_settings(about, arm, least, told[name].get("window")))
+    return tuple(found)
 
 
-def _role(settings: str) -> Role:
+def _read(name: str, told: Mapping[str, object]) -> Arm | None:
+    """Read an arm from the settings that were told, else find the named one; `None` where neither can be done."""
+    settings = _text(told, "settings")
+    if not settings:
+        return named_arms().get(name)
     try:
-        tree = tomllib.loads(settings)
-    except tomllib.TOMLDecodeError:
-        return "arm"  # settings may be JSON, and those have no table of the lab's
-    lab = tree.get("lab")
-    if tree.get("operation") == "off":
-        return "control"
-    return "clairvoyant" if isinstance(lab, Mapping) and lab.get("schedule") == "clairvoyant" else "arm"
+        return parse_arm(settings, "arm")
+    except ConfigError:
+        return None  # settings may be JSON, or of another version
+
+
+def _with_settings(about: ArmAbout, arm: Arm, least: Sequence[object], told_window: object) -> ArmAbout:
+    window = told_window if isinstance(told_window, int | float) else arm.window
+    role: Role = "control" if arm.is_control else "clairvoyant" if arm.schedule == "clairvoyant" else "arm"
+    return replace(
+        about,
+        role=role,
+        knows_longest=arm.has_budget and window is not None and window <= 1,
+        has_budget=arm.has_budget,
+        has_own_least=role != "control" and not arm.has_budget and _rules(arm) in least,
+    )
+
+
+def _rules(arm: Arm) -> object:
+    """Give what decides which results may go, as those who know the least compare it."""
+    return arm.settings.policy, arm.settings.allow_thinking_loss, arm.settings.plugins
 
 
 def _tariff(name: str, told: Mapping[str, object]) -> TariffAbout:

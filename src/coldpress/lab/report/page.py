@@ -10,8 +10,9 @@ from typing import Final
 
 from jinja2 import Environment, StrictUndefined
 
-from coldpress.lab.report import story
+from coldpress.lab.report import outcome, story
 from coldpress.lab.report.canvas import Picture
+from coldpress.lab.report.conditions import ArmAbout
 from coldpress.lab.report.costs import cache_timeline, cost_by_request, loss_by_age
 from coldpress.lab.report.facts import GROUPS, Facts
 from coldpress.lab.report.pareto import pareto, small_multiples
@@ -31,12 +32,14 @@ class Block:
         anchor: of its heading.
         title: of it.
         texts: paragraphs.
+        arms: said in a line each.
         pictures, tables: in order; a folded table is shown on demand.
     """
 
     anchor: str
     title: str
     texts: tuple[str, ...] = ()
+    arms: tuple[ArmAbout, ...] = ()
     pictures: tuple[Picture, ...] = ()
     tables: tuple[Table, ...] = ()
 
@@ -60,7 +63,7 @@ def page(facts: Facts) -> Page:
         title=_title(facts),
         style=(folder / "report.css").read_text(encoding="utf-8"),
         head=story.head(facts),
-        outcome=story.outcome(facts),
+        outcome=outcome.outcome(facts),
         blocks=blocks,
         arms=facts.conditions.arms,
         tariffs=facts.conditions.tariffs,
@@ -88,28 +91,31 @@ def _blocks(facts: Facts) -> Sequence[Block]:
     return (
         Block(
             "bills", f"Bills and losses at {plain(main.label)}",
-            (_bills_text(facts),), (), (money(facts, main), content(facts, main)),
+            (_bills_text(facts),), facts.conditions.arms, (), (money(facts, main), content(facts, main)),
         ),
         Block("peak", "Peak tokens, beside a published figure", (story.peak(facts),)),
-        Block("pareto", "What is saved against what is lost", (), _shown(pareto(facts, main)), _peers(facts)),
-        Block("course", "Cost, request by request", (), _shown(cost_by_request(facts))),
-        Block("cache", "The cache of one recording", (), _shown(cache_timeline(facts))),
-        Block("losses", "What was lost, by age and by tool", (), _shown(loss_by_age(facts)), _losses(facts)),
-        Block("groups", "By task and by kind of program", _groups_text(facts), (), _groups(facts)),
+        Block("pareto", "What is saved against what is lost", (), (), _shown(pareto(facts, main)), _peers(facts)),
+        Block("course", "Cost, request by request", (), (), _shown(cost_by_request(facts))),
+        Block("cache", "The cache of one recording", (), (), _shown(cache_timeline(facts))),
+        Block("losses", "What was lost, by age and by tool", (), (), _shown(loss_by_age(facts)), _losses(facts)),
+        Block("groups", "By task and by kind of program", _groups_text(facts), (), (), _groups(facts)),
         Block(
-            "others", "At the other tariffs", (), _shown(small_multiples(facts, others)) if others else (),
+            "others", "At the other tariffs", (), (), _shown(small_multiples(facts, others)) if others else (),
             tuple(compact(facts, tariff) for tariff in others),
         ),
-        Block("payback", "When a cut into a warm cache pays", (), _shown(payback_map(facts))),
+        Block("payback", "When a cut into a warm cache pays", (), (), _shown(payback_map(facts))),
     )  # fmt: skip
 
 
 def _bills_text(facts: Facts) -> str:
     return (
         "Numbers before the arms are those in the figures. Savings are shares of the control's whole bill; below 0 an "
-        "arm is dearer. The regret is what an arm's bill is above the least possible one, over its own candidates "
-        "where a clairvoyant arm with the same rules was measured, else over those of the best one; it is below 0 "
-        "where an arm takes away what no clairvoyant arm had among its candidates, as budgets and summaries do."
+        "arm is dearer. The regret is of bills without refetches: (bill − refetches) / least − 1. The least is what "
+        "the clairvoyant schedule of the same rules came to when it was played, else what the cheapest clairvoyant arm "
+        "did; figures of the second sort, and the control's, which lets nothing go, are marked †, for they stand "
+        "against other rules. A regret can be a little below 0: the clairvoyant plan goes by a simpler cache than the "
+        "one that bills, and what may go depends on what went before. Arms with a budget have none (–). Where bills "
+        "with refetches are ranked, a clairvoyant arm can be dearer than another, since it does not weigh refetches."
     )
 
 

@@ -100,7 +100,7 @@ def small_multiples(facts: Facts, tariffs: Sequence[TariffAbout]) -> Picture | N
         for labels in asked:
             labels.place()
 
-    said = [f"At {plain(tariff.label)}: {_best_words(facts, rows)}." for tariff, rows in shown]
+    said = [f"{plain(tariff.label)}: {_best_words(facts, rows)}." for tariff, rows in shown]
     caption = (
         "The same plot at the other tariffs, each on axes of its own. Numbers are those of the arms in the tables."
     )
@@ -153,7 +153,7 @@ def _draw(
     knowing = sorted((one.x, one.y) for row, one in points if facts.arm(row.arm).role == "clairvoyant")
     if knowing:
         axes.plot(*zip(*knowing, strict=True), color=theme.ink, linestyle=(0, (4, 2)), linewidth=1.2, zorder=2)
-    labels = Labels(axes, 8 if small else 10, theme.ink)
+    labels = Labels(axes, 8 if small else 10, theme)
     for row, point in points:
         _draw_arm(axes, theme, facts, row, point)
         labels.ask(point.x, point.y, point.said, bold=True)
@@ -197,7 +197,7 @@ def _legend(
         labels.append(f"{arm.number} {label(arm.name)}")
     if any(facts.arm(row.arm).role == "clairvoyant" for row in rows):
         handles.append(Line2D([], [], color=theme.ink, linestyle=(0, (4, 2))))
-        labels.append("least possible (clairvoyant)")
+        labels.append("clairvoyant arms")
     for point in beside:
         hollow = Line2D([], [], color=theme.ink, marker="o", linestyle="none", markerfacecolor="none")
         handles.append(hollow)

@@ -1,4 +1,4 @@
-"""Say in sentences what was compared, on what, how sure, what is simulated, what was lost, and what came of it."""
+"""Say in sentences what was compared, on what, how sure, what is simulated and what was lost."""
 
 from __future__ import annotations
 
@@ -8,15 +8,13 @@ from typing import Final
 
 from coldpress.lab.report.conditions import RECORDED, TariffAbout
 from coldpress.lab.report.facts import Facts
-from coldpress.lab.report.wording import count, listed, many, millions, pct, pct_range, plain, usd
+from coldpress.lab.report.outcome import edits_words
+from coldpress.lab.report.wording import at_most, count, listed, many, millions, pct, plain, usd
 from coldpress.lab.summary import RESAMPLES, SEED, ArmFigures
 
 ACON: Final = (0.26, 0.54)
 """Share off the peak tokens: Kang et al., ACON (arXiv 2510.00615, abstract), on AppWorld, OfficeBench and
 multi-objective question answering."""
-
-SMALL: Final = 0.005
-"""Share of edits lost up to which an arm is said to lose next to nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,33 +35,6 @@ def head(facts: Facts) -> tuple[Said, ...]:
         Said("What is simulated", _simulated(facts)),
         Said("What was lost", _lost(facts)),
     )
-
-
-def outcome(facts: Facts) -> tuple[str, ...]:
-    """Say what came of it at the main tariff, one sentence each."""
-    rows = {row.arm: row for row in facts.main_figures}
-    if not rows or facts.main is None:
-        return ("No recording could be replayed, so there are no figures.",)
-    judged = [rows[arm.name] for arm in facts.judged if arm.role == "arm" and arm.name in rows]
-    knowing = [rows[arm.name] for arm in facts.judged if arm.role == "clairvoyant" and arm.name in rows]
-    control = next(iter(rows.values())).control_usd
-    said = [
-        f"Sending everything unchanged (the control) comes to {usd(control)} USD of input at {plain(facts.main.label)}."
-    ]
-    said += _best(judged)
-    dearer = [row for row in judged if row.saving and row.saving.value < 0]
-    if dearer:
-        names = tuple(f"{plain(row.arm, 40)} by {pct(-row.saving.value if row.saving else 0)} %" for row in dearer)
-        said.append(f"Dearer than the control: {listed(names)}.")
-    if knowing:
-        names = tuple(
-            f"{pct_range(row.saving)} % with the candidates of {plain(row.arm, 40)}, losing {_edits(row)}"
-            if row.edits
-            else f"{pct_range(row.saving)} % with the candidates of {plain(row.arm, 40)}"
-            for row in knowing
-        )
-        said.append(f"The most that a schedule which knew the whole run could have saved: {listed(names)}.")
-    return tuple(said)
 
 
 def peak(facts: Facts) -> str:
@@ -120,7 +91,7 @@ def _compared(facts: Facts) -> str:
     knowing = [arm for arm in facts.judged if arm.role == "clairvoyant"]
     against = "the control, which sends every request as the client wrote it"
     clairvoyant = (
-        f"; beside them {many(len(knowing), 'clairvoyant arm')}, the least that was possible with the whole run known"
+        f"; beside them {many(len(knowing), 'clairvoyant arm')}, which choose the cheapest moment knowing the whole run"
         if knowing
         else "; no clairvoyant arm was measured, so the least that was possible is unknown"
     )
@@ -132,7 +103,7 @@ def _compared(facts: Facts) -> str:
 
 def _on_what(facts: Facts) -> str:
     sizes = facts.sizes
-    kinds = tuple(f"{count(number)} by {plain(kind)}" for kind, number in sizes.kinds)
+    kinds = tuple(f"{count(number)} of {plain(kind)}" for kind, number in sizes.kinds)
     if not sizes.recordings:
         return f"On nothing: {many(len(facts.conditions.skipped), 'file')} could not be replayed."
     dates = f" They are from {plain(facts.conditions.dates)}." if facts.conditions.dates else ""
@@ -163,8 +134,8 @@ def _how_sure(facts: Facts) -> str:
     return (
         "Figures in brackets are 95 % intervals: percentile bootstrap over recordings, each drawn whole with both of "
         f"its bills, {count(RESAMPLES)} resamples, seed {SEED}, over {many(facts.sizes.recordings, 'recording')}. "
-        "Where no loss was found, “at most” is the largest rate that would still show none once in twenty times, uses "
-        "taken as independent."
+        "Where no loss was found, “at most” (or “under”) is the largest rate that would still show none once in "
+        "twenty times, uses taken as independent."
     )
 
 
@@ -178,11 +149,14 @@ def _simulated(facts: Facts) -> str:
     if paid is None:
         return f"{said} What was really paid is unknown: no recording reports usage of a model with a known price."
     real = (
-        f"{count(paid.recordings)} of {many(facts.sizes.recordings, 'recording')} report their usage: {usd(paid.usd)} "
-        "USD of input at list prices"
+        f"{count(paid.recordings)} of {many(facts.sizes.recordings, 'recording')} report their usage; at their own "
+        f"models' list prices that input cost {usd(paid.usd)} USD"
     )
     if paid.simulated_usd is None:
-        return f"{said} {real}; nothing was simulated at the recordings' own prices ({RECORDED}) to compare it with."
+        return (
+            f"{said} {real}. The simulation was not run at those prices here, so how near it comes is not shown "
+            f"(sweep with --prices {RECORDED})."
+        )
     side = "above" if paid.simulated_usd >= paid.usd else "below"
     off = f", {pct(abs(paid.simulated_usd / paid.usd - 1))} % {side}" if paid.usd else ""
     return f"{said} {real}; the simulated control of the same recordings comes to {usd(paid.simulated_usd)} USD{off}."
@@ -199,8 +173,8 @@ def _lost(facts: Facts) -> str:
     none = [row for row in rows if not row.edits_lost]
     said = f"Of {count(edits)} edits that quote an earlier result, "
     if not worst.edits_lost:
-        return f"{said}no arm lost one (at most {pct(worst.edit_loss_at_most)} %).{_refetched(rows)}"
-    said += f"{plain(worst.arm, 40)} would have hidden the text of most: {_edits(worst)}"
+        return f"{said}no arm lost one ({at_most(worst.edit_loss_at_most)}).{_refetched(rows)}"
+    said += f"{plain(worst.arm, 40)} would have hidden the text of most: {edits_words(worst)}"
     if none:
         said += f"; {listed(tuple(plain(row.arm, 40) for row in none))} of none"
     return f"{said}.{_refetched(rows)}"
@@ -211,40 +185,7 @@ def _refetched(rows: Sequence[ArmFigures]) -> str:
     if not most.refetches:
         return " No hidden result would have had to be fetched again."
     return (
-        f" At most {many(most.refetches, 'hidden result')} would have had to be fetched again ({plain(most.arm, 40)}), "
-        f"for an estimated {usd(most.refetch_usd)} USD that its bill holds."
+        f" Of all arms but the clairvoyant ones, {plain(most.arm, 40)} would have had to fetch the largest number of "
+        f"hidden results again: {count(most.refetches)}, for an estimated {usd(most.refetch_usd)} USD that its bill "
+        "holds."
     )
-
-
-def _best(judged: Sequence[ArmFigures]) -> list[str]:
-    priced = [row for row in judged if row.saving is not None]
-    if not priced:
-        return []
-    best = max(priced, key=lambda row: row.saving.value if row.saving else 0.0)
-    safe = [row for row in priced if row.edits_lost <= SMALL * row.edits]
-    said = [f"{_saves(best)}; that is the most of the arms that do not know the future."]
-    if safe and best not in safe:
-        cautious = max(safe, key=lambda row: row.saving.value if row.saving else 0.0)
-        said.append(f"{_saves(cautious)}; that is the most among arms that lose at most {pct(SMALL)} % of the edits.")
-    return said
-
-
-def _saves(row: ArmFigures) -> str:
-    gone = f", loses {_edits(row)}" if row.edits else ""
-    regret = f", and is {_above(row.regret.value)}" if row.regret else ""
-    return (
-        f"{plain(row.arm, 40)} saves {pct_range(row.saving)} %, is cheaper in {row.cheaper} of {row.sessions} "
-        f"recordings{gone}{regret}"
-    )
-
-
-def _above(regret: float) -> str:
-    if regret < 0:
-        return f"{pct(-regret)} % below the best clairvoyant schedule, which had other candidates"
-    return f"{pct(regret)} % above the least possible"
-
-
-def _edits(row: ArmFigures) -> str:
-    if not row.edits_lost:
-        return f"none of {many(row.edits, 'edit')} (at most {pct(row.edit_loss_at_most)} %)"
-    return f"{count(row.edits_lost)} of {many(row.edits, 'edit')} ({pct_range(row.edit_loss)} %)"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,7 +11,7 @@ from coldpress.lab.report.conditions import TariffAbout
 from coldpress.lab.report.facts import Facts, Group
 from coldpress.lab.report.lost import Lost
 from coldpress.lab.report.peers import Peers
-from coldpress.lab.report.wording import NONE, UNKNOWN, count, lost, pct, pct_range, plain, usd, usd_range
+from coldpress.lab.report.wording import NONE, UNKNOWN, count, lost, pct, pct_range, plain, usd_alike, usd_range
 from coldpress.lab.summary import ArmFigures
 
 Column = tuple[str, Callable[[ArmFigures], str]]
@@ -52,62 +53,75 @@ NAME_LONGEST: Final = 40
 HEAD_LONGEST: Final = 24
 """Letters of an arm's name above a column."""
 
+REGRET: Final = "regret: (bill − refetches) / least − 1, %"
+OTHER_LEAST: Final = "†"
+"""Marks a regret over a schedule of other rules."""
+
+LEVEL: Final = "Intervals: 95 %."
 SIMULATED: Final = "Simulated and open-loop; input alone."
 
 
 def money(facts: Facts, tariff: TariffAbout) -> Table:
     """Give the bills of every arm at one tariff."""
+    figures = facts.figures[tariff.name]
+    bill, refetch = (_largest(amounts) for amounts in _bills_and_refetches(figures))
+    median = _largest(row.median_saving.value for row in figures if row.median_saving)
     columns: tuple[Column, ...] = (
-        ("bill, USD", lambda row: usd(row.bill_usd)),
+        ("bill, USD", lambda row: usd_alike(row.bill_usd, bill)),
         ("saved, % [interval]", lambda row: pct_range(row.saving)),
-        ("saved per recording, median USD [interval]", lambda row: usd_range(row.median_saving)),
+        ("saved per recording, median USD [interval]", lambda row: usd_range(row.median_saving, median)),
         ("cheaper in", lambda row: f"{row.cheaper} of {row.cheaper + row.dearer + row.equal}"),
         ("dearer in", lambda row: count(row.dearer)),
-        ("refetches (cost in the bill, USD)", lambda row: f"{count(row.refetches)} ({usd(row.refetch_usd)})"),
-        ("regret, % above the least possible", lambda row: pct_range(row.regret)),
+        (
+            "refetches (cost in the bill, USD)",
+            lambda row: f"{count(row.refetches)} ({usd_alike(row.refetch_usd, refetch)})",
+        ),
+        (f"{REGRET} [interval]", lambda row: _regret(facts, row)),
     )
-    caption = f"Input bills at {plain(tariff.label)}, all recordings together. {SIMULATED} An interval holds 95 %."
-    return _by_arm(facts, facts.figures[tariff.name], columns, caption)
+    caption = (
+        f"Input bills at {plain(tariff.label)}, all recordings together. {SIMULATED} {LEVEL} {_regret_note(facts)}"
+    )
+    return _by_arm(facts, figures, columns, caption.strip())
 
 
 def content(facts: Facts, tariff: TariffAbout) -> Table:
     """Give what every arm lost, and what it did to prompts, at one tariff."""
     columns: tuple[Column, ...] = (
-        ("edits lost", lambda row: lost(row.edits_lost, row.edits, row.edit_loss, row.edit_loss_at_most)),
-        (
-            "identifiers lost",
-            lambda row: lost(row.identifiers_lost, row.identifiers, row.identifier_loss, row.identifier_loss_at_most),
-        ),
+        ("edits lost", lambda row: _edits_lost(facts, row)),
+        ("identifiers lost", lambda row: _identifiers_lost(facts, row)),
         ("prompt tokens saved, %", lambda row: pct(row.prompt_saving)),
         ("peak tokens saved, %", lambda row: pct(row.peak_saving)),
         ("cuts cold / warm", lambda row: f"{count(row.cold_cuts)} / {count(row.cuts - row.cold_cuts)}"),
         ("compactions", lambda row: count(row.compactions)),
     )
-    caption = f"What was lost, and what became of the prompts, at {tariff.name}. {SIMULATED} An interval holds 95 %."
+    caption = f"What was lost, and what became of the prompts, at {plain(tariff.label)}. {SIMULATED} {LEVEL}"
     return _by_arm(facts, facts.figures[tariff.name], columns, caption)
 
 
 def compact(facts: Facts, tariff: TariffAbout) -> Table:
     """Give the few figures that tariffs are compared by."""
+    figures = facts.figures[tariff.name]
+    bill, _ = (_largest(amounts) for amounts in _bills_and_refetches(figures))
     columns: tuple[Column, ...] = (
-        ("bill, USD", lambda row: usd(row.bill_usd)),
+        ("bill, USD", lambda row: usd_alike(row.bill_usd, bill)),
         ("saved, % [interval]", lambda row: pct_range(row.saving)),
-        ("regret, %", lambda row: pct(row.regret.value if row.regret else None)),
+        (REGRET, lambda row: _regret(facts, row, pct(row.regret.value if row.regret else None))),
         ("edits lost", lambda row: f"{count(row.edits_lost)} of {count(row.edits)}"),
     )
-    return _by_arm(
-        facts, facts.figures[tariff.name], columns, f"At {plain(tariff.label)}. {SIMULATED} An interval holds 95 %."
-    )
+    # A tariff may be named for what it is for, which no "at" stands before.
+    begins = f"{tariff.name[:1].upper()}{tariff.name[1:]}" if " " in tariff.name else f"At {tariff.label}"
+    return _by_arm(facts, figures, columns, f"{plain(begins)}. {SIMULATED} {LEVEL} {_regret_note(facts)}".strip())
 
 
 def by_group(facts: Facts, groups: Sequence[Group], what: str) -> Table:
     """Give the savings of every arm in each group of recordings at the main tariff."""
     judged = facts.judged
+    largest = _largest(group.control_usd for group in groups)
     rows = []
     for group in groups:
         savings = {row.arm: row for row in group.figures}
         cells = [_saving_and_loss(savings.get(arm.name)) for arm in judged]
-        ahead = [_name(group.name), Cell(count(group.recordings)), Cell(usd(group.control_usd))]
+        ahead = [_name(group.name), Cell(count(group.recordings)), Cell(usd_alike(group.control_usd, largest))]
         rows.append((*ahead, *cells))
     caption = (
         f"Saved by {what}, in % of the control's bill, with the number of edits lost behind it. {SIMULATED} "
@@ -143,11 +157,40 @@ def peers_table(peers: Peers) -> Table:
             Cell(f"{letter} {plain(one.label, NAME_LONGEST)}", name=True),
             *(Cell(pct(share)) for share in one.saved),
             Cell(pct(one.edits_lost)),
-            Cell(one.note or NONE, prose=True),
+            Cell(_with_minus(one.note) or NONE, prose=True),
         )
         for letter, one in peers.lettered
     )
     return Table(f"Others' figures. {peers.source}", heads, rows)
+
+
+def _with_minus(note: str) -> str:
+    """Write the minus of a note's numbers as all others are."""
+    return re.sub(r"(?<![\w.-])-(?=\d)", "−", note)
+
+
+def _regret(facts: Facts, row: ArmFigures, said: str | None = None) -> str:
+    arm = facts.arm(row.arm)
+    if arm.has_budget:
+        return NONE
+    if row.regret is None:
+        return UNKNOWN
+    return (said or pct_range(row.regret)) + ("" if arm.has_own_least else OTHER_LEAST)
+
+
+def _regret_note(facts: Facts) -> str:
+    arms = facts.conditions.arms
+    marked = f"{OTHER_LEAST} over a least of other rules." if any(not arm.has_own_least for arm in arms) else ""
+    none = f"{NONE} arms with a budget have no regret." if any(arm.has_budget for arm in arms) else ""
+    return " ".join(filter(None, (marked, none)))
+
+
+def _largest(amounts: Iterable[float]) -> float:
+    return max(map(abs, amounts), default=0.0)
+
+
+def _bills_and_refetches(figures: Sequence[ArmFigures]) -> tuple[list[float], list[float]]:
+    return [row.bill_usd for row in figures], [row.refetch_usd for row in figures]
 
 
 def _by_arm(facts: Facts, figures: Sequence[ArmFigures], columns: Sequence[Column], caption: str) -> Table:
@@ -181,5 +224,18 @@ def _name(text: str) -> Cell:
     return Cell(plain(text, NAME_LONGEST), name=True)
 
 
-def _identifiers_lost(row: ArmFigures) -> str:
+def _edits_lost(facts: Facts, row: ArmFigures) -> str:
+    if _hides_nothing(facts, row):
+        return f"0 of {count(row.edits)}"
+    return lost(row.edits_lost, row.edits, row.edit_loss, row.edit_loss_at_most)
+
+
+def _hides_nothing(facts: Facts, row: ArmFigures) -> bool:
+    """Whether an arm cannot lose anything, so that no bound of chance belongs to it."""
+    return facts.arm(row.arm).role == "control"
+
+
+def _identifiers_lost(facts: Facts, row: ArmFigures) -> str:
+    if _hides_nothing(facts, row):
+        return f"0 of {count(row.identifiers)}"
     return lost(row.identifiers_lost, row.identifiers, row.identifier_loss, row.identifier_loss_at_most)

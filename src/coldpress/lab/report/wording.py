@@ -43,6 +43,15 @@ def usd(amount: float | None) -> str:
     return _signed(f"{amount:,.2f}" if abs(amount) >= 1 else f"{amount:.4f}")
 
 
+def usd_alike(amount: float | None, largest: float) -> str:
+    """Write money with the decimals that the largest amount of its column has.
+
+    >>> usd_alike(0.25, 206.4), usd_alike(0.25, 0.3), usd_alike(None, 2.0)
+    ('0.25', '0.2500', 'unknown')
+    """
+    return UNKNOWN if amount is None else _signed(f"{amount:,.{2 if largest >= 1 else 4}f}")
+
+
 def pct(share: float | None) -> str:
     """Write a share in percent, without the sign for it.
 
@@ -62,15 +71,18 @@ def pct_range(found: Range | None) -> str:
     return UNKNOWN if found is None else f"{pct(found.value)}{_SPACE}[{pct(found.low)},{_SPACE}{pct(found.high)}]"
 
 
-def usd_range(found: Range | None) -> str:
-    """Write money with its interval."""
-    return UNKNOWN if found is None else f"{usd(found.value)}{_SPACE}[{usd(found.low)},{_SPACE}{usd(found.high)}]"
+def usd_range(found: Range | None, largest: float) -> str:
+    """Write money with its interval, see `usd_alike`."""
+    if found is None:
+        return UNKNOWN
+    value, low, high = (usd_alike(amount, largest) for amount in (found.value, found.low, found.high))
+    return f"{value}{_SPACE}[{low},{_SPACE}{high}]"
 
 
-def lost(part: int, whole: int, found: Range | None, at_most: float | None = None) -> str:
+def lost(part: int, whole: int, found: Range | None, highest: float | None = None) -> str:
     """Write how many of how many were lost, with the interval of the share or, where none was, the most it could be.
 
-    `at_most` is the upper end to show where it is above that of the interval.
+    `highest` is the upper end to show where it is above that of the interval.
 
     >>> lost(3, 600, None).replace("\\N{NO-BREAK SPACE}", " "), lost(0, 0, None)
     ('3 of 600: 0.5 %', 'none made')
@@ -78,12 +90,23 @@ def lost(part: int, whole: int, found: Range | None, at_most: float | None = Non
     if not whole:
         return "none made"
     if not part:
-        return f"0 of {count(whole)}, at most {pct(most_if_none(whole))}{_SPACE}%"
-    share = f"{pct(part / whole)}{_SPACE}%"
+        return f"0 of {count(whole)}, {at_most(most_if_none(whole))}"
+    share = f"{pct(part / whole)}{_SPACE}%" if part / whole >= 0.0005 else f"under 0.1{_SPACE}%"
     if found is None:
         return f"{count(part)} of {count(whole)}: {share}"
-    high = found.high if at_most is None else max(found.high, at_most)
+    high = found.high if highest is None else max(found.high, highest)
     return f"{count(part)} of {count(whole)}: {share} [{pct(found.low)},{_SPACE}{pct(high)}]"
+
+
+def at_most(share: float | None) -> str:
+    """Write the most that a share can be.
+
+    >>> [at_most(share).replace("\\N{NO-BREAK SPACE}", " ") for share in (0.0246, 0.0002, None)]
+    ['at most 2.5 %', 'under 0.1 %', 'at most unknown']
+    """
+    if share is None:
+        return f"at most {UNKNOWN}"
+    return f"under 0.1{_SPACE}%" if share < 0.0005 else f"at most {pct(share)}{_SPACE}%"
 
 
 def count(number: int) -> str:
