@@ -33,7 +33,7 @@ def test_every_pair_stands_in_the_json_with_its_arm_its_window_and_its_bills() -
     assert pair["control_over"] > 0
     assert 0 < pair["ours_usd"] < pair["control_usd"]
     assert "summarised" in groups["structural", 0.6]["reasons"]
-    assert "deepseek-v4-pro, recording, longest prompt 49,000" in done.stderr
+    assert "deepseek-v4-pro, recording, longest prompt 49,601" in done.stderr
 
 
 def test_the_page_says_what_it_was_made_with_and_shows_the_pairs() -> None:
