@@ -236,13 +236,13 @@ def name_of(tool: str, classified: Classified) -> str:
 
 def _exact(candidate: Candidate, rule: Rule, reason: Reason) -> Verdict:
     standing = Standing(candidate.key, None)
-    return Verdict(standing, _line(candidate, rule, standing, reason, estimate(candidate.text)))
+    return Verdict(standing, _line(candidate, rule, standing, reason, None))
 
 
-def _line(candidate: Candidate, rule: Rule, standing: Standing, reason: Reason, after_tokens: int) -> Line:
+def _line(candidate: Candidate, rule: Rule, standing: Standing, reason: Reason, after_tokens: int | None) -> Line:
     before = candidate.text
     after = before if standing.replacement is None else standing.replacement
-    tokens = after_tokens if standing.saved_tokens is not None else None
+    saved = standing.saved_tokens
     return Line(
         tool=candidate.tool,
         kind=candidate.classified.kind,
@@ -252,6 +252,6 @@ def _line(candidate: Candidate, rule: Rule, standing: Standing, reason: Reason, 
         original=standing.original,
         bytes_before=len(before.encode()),
         bytes_after=len(after.encode()),
-        tokens_before=None if tokens is None or standing.saved_tokens is None else tokens + standing.saved_tokens,
-        tokens_after=tokens,
+        tokens_before=None if after_tokens is None or saved is None else after_tokens + saved,
+        tokens_after=after_tokens,
     )
