@@ -90,11 +90,9 @@ def _measure(
     recorded = Recorded(path.stem, trajectories, functools.cache(estimate), recorded_heads=imported.own_heads)
     about = About(path.stem, content, kind_of(path), path.absolute().parent.name, paid_usd(trajectories))
     cells = _Cells(recorded, about, _services(tariffs, trajectories))
-    # Whoever knows the whole run goes first: others are held against what they could have paid.
-    for arm in sorted(arms, key=lambda arm: arm.schedule != "clairvoyant"):
+    for arm in arms:
         cells.add(arm, with_turns=with_turns)
-    rows = cells.rows(arms, with_least=with_least)
-    return rows
+    return cells.rows(arms, with_least=with_least)
 
 
 def _services(tariffs: Sequence[str], trajectories: Sequence[Trajectory]) -> dict[str, Service]:
