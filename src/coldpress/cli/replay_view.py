@@ -39,8 +39,8 @@ _WIDTH: Final = 88
 
 _READING: Final = (
     "saved: of the control's bill, 95 % interval beside it. edits lost: edits that quote an earlier result whose text "
-    "is gone; names lost: likewise uses of its identifiers. over least: without refetches, above the oracle of the same "
-    "rules where one was replayed, else above the cheapest oracle, which had other results to choose from. An "
+    "is gone; names lost: likewise uses of its identifiers. over least: without refetches, above the oracle of the "
+    "same rules where one was replayed, else above the cheapest oracle, which had other results to choose from. An "
     "oracle plans with the whole run known, but over a simpler cache, so a bill can lie a little below it; arms with a "
     "budget have none (-). peak: how much shorter the longest prompt is, on average."
 )
