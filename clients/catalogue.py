@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-Wire = Literal["anthropic", "openai_chat"]
+Wire = Literal["anthropic", "openai_chat", "openai_responses", "gemini"]
 
 HERE = Path(__file__).resolve().parent
 ANTHROPIC_MODEL = "claude-sonnet-4-5"
 CHAT_MODEL = "gpt-5-mini"
+CODEX_MODEL = "gpt-5-codex"
+GEMINI_MODEL = "gemini-2.5-flash"
 KEY = "sk-not-a-real-key"
 FINISH_COMMAND = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 
@@ -30,6 +35,9 @@ CLAUDE_CODE = Package("claude-code", "npm", ("@anthropic-ai/claude-code@2.1.197"
 OPENCODE = Package("opencode", "npm", ("opencode-ai@1.18.33",))
 PI = Package("pi", "npm", ("@mariozechner/pi-coding-agent@0.73.1",))
 OMP = Package("omp", "npm", ("@oh-my-pi/pi-coding-agent@18.2.3", "bun@1.4.5"))
+CODEX = Package("codex", "npm", ("@openai/codex@0.171.0",))
+GEMINI_CLI = Package("gemini-cli", "npm", ("@google/gemini-cli@0.61.0",))
+QWEN_CODE = Package("qwen-code", "npm", ("@qwen-code/qwen-code@0.15.10",))
 MINI = Package("mini-swe-agent", "pip", ("mini-swe-agent==2.4.6",))
 SDKS = Package("sdks", "pip", ("anthropic==2.14.0", "openai==3.57.0"))
 
@@ -45,10 +53,11 @@ class Site:
     task: str
 
     def write_home(self, path: str, content: object) -> None:
-        """Write a JSON settings file of the client."""
+        """Write a settings file of the client: a text as it is, anything else as JSON."""
         target = self.home / path
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(json.dumps(content, indent=1), encoding="utf-8")
+        text = content if isinstance(content, str) else json.dumps(content, indent=1)
+        target.write_text(text, encoding="utf-8")
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +171,82 @@ def _pi_chat(site: Site) -> Launch:
     return _pi(site, "scripted", settings, CHAT_MODEL)
 
 
+def _pi_responses(site: Site) -> Launch:
+    models = [chat_model(CHAT_MODEL)]
+    settings = {"baseUrl": f"{site.url}/v1", "api": "openai-responses", "apiKey": KEY, "models": models}
+    return _pi(site, "scripted", settings, CHAT_MODEL)
+
+
+def _codex(site: Site, settings: str, environment: Mapping[str, str]) -> Launch:
+    # Its sandbox is for machines with people; a container of its own has none of what it is made from.
+    site.write_home(".codex/config.toml", f'model = "{CODEX_MODEL}"\n{settings}')
+    program = site.package / "node_modules/@openai/codex/bin/codex.js"
+    options = ("exec", "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox")
+    return Launch(("node", str(program), *options, site.task), environment)
+
+
+def _codex_key(site: Site) -> Launch:
+    provider = f"""model_provider = "scripted"
+
+[model_providers.scripted]
+name = "scripted"
+base_url = "{site.url}/v1"
+env_key = "SCRIPTED_KEY"
+wire_api = "responses"
+"""
+    return _codex(site, provider, {"SCRIPTED_KEY": KEY})
+
+
+def _codex_chatgpt(site: Site) -> Launch:
+    """Sign in as with a ChatGPT account: it offers a WebSocket first, and compresses its requests with zstd."""
+    token, account = unsigned_token(), "account-of-nobody"
+    site.write_home(
+        ".codex/auth.json",
+        {
+            "auth_mode": "chatgpt",
+            "OPENAI_API_KEY": None,
+            "tokens": {"id_token": token, "access_token": token, "refresh_token": "none", "account_id": account},
+            "last_refresh": datetime.now(UTC).isoformat(),
+        },
+    )
+    addresses = f'openai_base_url = "{site.url}/v1"\nchatgpt_base_url = "{site.url}/backend-api"\n'
+    # Whatever it wants of other machines ends at a closed port.
+    return _codex(site, addresses, {"https_proxy": "http://127.0.0.1:9", "HTTPS_PROXY": "http://127.0.0.1:9"})
+
+
+def unsigned_token() -> str:
+    """Make a token such as Codex keeps of a sign-in; it is signed by nobody and opens nothing."""
+    now = int(time.time())
+    account = {"chatgpt_plan_type": "plus", "chatgpt_user_id": "nobody", "chatgpt_account_id": "account-of-nobody"}
+    claims = {"email": "client@example.org", "iat": now, "exp": now + 86_400, "https://api.openai.com/auth": account}
+    parts = ({"alg": "none", "typ": "JWT"}, claims, "unsigned")
+    return ".".join(base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in parts)
+
+
+def _gemini_cli(site: Site) -> Launch:
+    site.write_home(
+        ".gemini/settings.json",
+        {
+            "security": {"auth": {"selectedType": "gemini-api-key"}},
+            "privacy": {"usageStatisticsEnabled": False},
+            "general": {"disableAutoUpdate": True, "disableUpdateNag": True},
+        },
+    )
+    program = site.package / "node_modules/@google/gemini-cli/bundle/gemini.js"
+    return Launch(
+        ("node", str(program), "-p", site.task, "--yolo", "-m", GEMINI_MODEL),
+        {"GEMINI_API_KEY": KEY, "GOOGLE_GEMINI_BASE_URL": site.url, "GEMINI_CLI_TRUST_WORKSPACE": "true"},
+    )
+
+
+def _qwen_code(site: Site) -> Launch:
+    program = site.package / "node_modules/@qwen-code/qwen-code/cli.js"
+    return Launch(
+        ("node", str(program), "-p", site.task, "--yolo", "--auth-type", "openai"),
+        {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": f"{site.url}/v1", "OPENAI_MODEL": CHAT_MODEL},
+    )
+
+
 def omp(site: Site, settings: Mapping[str, object], model: str, environment: Mapping[str, str]) -> Launch:
     """Start OMP with one provider of these settings; `model` is the provider's name, a slash and the model's."""
     name = model.partition("/")[0]
@@ -252,4 +337,11 @@ CLIENTS: tuple[Client, ...] = (
     Client("anthropic-sdk-stream", "anthropic", SDKS, _sdk("agent_anthropic.py", "--stream")),
     Client("openai-sdk", "openai_chat", SDKS, _sdk("agent_openai.py"), streams=False),
     Client("openai-sdk-stream", "openai_chat", SDKS, _sdk("agent_openai.py", "--stream")),
+    Client("openai-sdk-responses", "openai_responses", SDKS, _sdk("agent_responses.py"), streams=False),
+    Client("openai-sdk-responses-stream", "openai_responses", SDKS, _sdk("agent_responses.py", "--stream")),
+    Client("pi-responses", "openai_responses", PI, _pi_responses),
+    Client("codex", "openai_responses", CODEX, _codex_key),
+    Client("codex-chatgpt", "openai_responses", CODEX, _codex_chatgpt),
+    Client("gemini-cli", "gemini", GEMINI_CLI, _gemini_cli),
+    Client("qwen-code", "openai_chat", QWEN_CODE, _qwen_code),
 )

@@ -29,6 +29,9 @@ url = "{upstream}"
 
 [providers.openai]
 url = "{upstream}"
+
+[providers.gemini]
+url = "{upstream}"
 """
 
 

@@ -13,6 +13,7 @@ from processes import SETTINGS, gateway, ledger, recalled, run_client
 from workspace import ANSWER, TASK, build_log, make_workspace, script_for
 
 from coldpress.testing import Exchange, StrictUpstream
+from coldpress.wire.registry import read_address
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ def _judge(client: Client, folder: Path, exchanges: Sequence[Exchange], ended: s
     log_recalled = any(_holds(text.decode(), log) for text in texts)
     finished = ended is None and answered(client, folder, ANSWER)
     refusals = [exchange.refusal for exchange in exchanges if exchange.refusal is not None]
-    streamed = sum(1 for exchange in exchanges if exchange.request.json.get("stream") is True)
+    streamed = sum(1 for exchange in exchanges if _streams(exchange))
     outcome = Outcome(
         client=client.name,
         wire=client.wire,
@@ -116,6 +117,11 @@ def answered(client: Client, folder: Path, answer: str) -> bool:
         saved = folder / "home" / "run.traj.json"
         return saved.is_file() and '"Submitted"' in saved.read_text(encoding="utf-8")
     return answer in (folder / "stdout").read_text(encoding="utf-8", errors="replace")
+
+
+def _streams(exchange: Exchange) -> bool:
+    """Whether a request asks for a stream: in its body, or in its address."""
+    return exchange.request.json.get("stream") is True or read_address(exchange.request.path).streams is True
 
 
 def _lines(entry: Mapping[str, object]) -> list[Mapping[str, object]]:

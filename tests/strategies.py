@@ -238,3 +238,35 @@ def chat_request(messages: list[dict[str, object]], **top: object) -> dict[str, 
     names = ["Read", "Bash", "Grep", "Glob", "WebFetch", "Edit", "mystery_tool", "mcp__x__y"]
     tools = [{"type": "function", "function": {"name": n, "parameters": {}}} for n in names]
     return {"model": "gpt-5-mini", "messages": messages, "tools": tools, **top}
+
+
+def responses_items(steps: list[Step], task: str = "do the task") -> list[dict[str, object]]:
+    """Write steps as input items of Responses, each call and each result an item, with sealed reasoning in front."""
+    items: list[dict[str, object]] = [
+        {"role": "developer", "content": "You are an agent."},
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": task}]},
+    ]
+    for number, step in enumerate(steps):
+        sealed = {"type": "reasoning", "id": f"rs_{number}", "summary": [], "encrypted_content": f"gAAA{number}"}
+        items.append(sealed)
+        if not step.calls:
+            said = [{"type": "output_text", "text": step.prose or ".", "annotations": []}]
+            items.append({"type": "message", "role": "assistant", "id": f"msg_{number}", "content": said})
+            items.append({"role": "user", "content": step.prose or "go on", "odd": step.odd})
+            items.append({"type": "item_of_the_future", "data": step.odd})
+            continue
+        for k, (tool, _, _) in enumerate(step.calls):
+            arguments = json.dumps(arguments_for(tool, number))
+            call = {"type": "function_call", "id": f"fc_{number}_{k}", "call_id": f"call_{number}_{k}", "name": tool}
+            items.append({**call, "arguments": arguments, "status": "completed"})
+        for k, (_, text, array) in enumerate(step.calls):
+            output: object = [{"type": "input_text", "text": text}] if array else text
+            items.append({"type": "function_call_output", "call_id": f"call_{number}_{k}", "output": output})
+    return items
+
+
+def responses_request(items: list[dict[str, object]], **top: object) -> dict[str, object]:
+    """A whole request as Codex orders it: the input in front of the tools."""
+    names = ["Read", "Bash", "Grep", "Glob", "WebFetch", "Edit", "mystery_tool", "mcp__x__y"]
+    tools = [{"type": "function", "name": n, "parameters": {}} for n in names]
+    return {"model": "gpt-5-codex", "stream": True, "input": items, "tools": tools, "store": False, **top}

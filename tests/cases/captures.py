@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from bodies import conversation
 
 from coldpress.engine.catalogue import classify
-from coldpress.wire.registry import FormatName, recognise
+from coldpress.wire.registry import FORMATS, FormatName, recognise
 
 HOP_BY_HOP = {"connection", "host", "accept-encoding", "content-length", "transfer-encoding", "keep-alive", "expect"}
 
@@ -31,17 +32,28 @@ class Captured:
         return Captured(self.client, self.turn, self.path, self.headers, body, self.format)
 
 
-def captured(folder: Path) -> Iterator[Captured]:
-    """Every inference request of the two formats, client by client, in order."""
+def captured(folder: Path, formats: Collection[FormatName] = FORMATS) -> Iterator[Captured]:
+    """Every inference request of these formats, client by client, in order.
+
+    What came compressed is written anew without spaces, as its client would have, and has no content encoding any more.
+    """
     for file in sorted(folder.glob("*/turn*.json")):
         turn = json.loads(file.read_text())
         name = recognise(turn["method"], turn["path"].partition("?")[0])
-        if name is None:
+        if name is None or name not in formats:
             continue
-        headers = tuple((k, v) for k, v in turn["headers"] if k.lower() not in HOP_BY_HOP)
-        body = turn["raw_text"].encode()
-        assert len(body) == turn["raw_len"]
-        yield Captured(file.parent.name, file.stem, turn["path"], headers, body, name)
+        headers = [(k, v) for k, v in turn["headers"] if k.lower() not in HOP_BY_HOP]
+        if turn["raw_text"] is None:
+            headers = [(k, v) for k, v in headers if k.lower() != "content-encoding"]
+        yield Captured(file.parent.name, file.stem, turn["path"], tuple(headers), _body(turn), name)
+
+
+def _body(turn: dict[str, Any]) -> bytes:
+    if turn["raw_text"] is None:
+        return json.dumps(turn["body"], ensure_ascii=False, separators=(",", ":")).encode()
+    body: bytes = turn["raw_text"].encode()
+    assert len(body) == turn["raw_len"]
+    return body
 
 
 def kept_headers(headers: tuple[tuple[str, str], ...]) -> list[tuple[str, str]]:

@@ -35,7 +35,7 @@ PRESSED_CLIENTS = {
 
 @pytest.fixture(scope="module")
 def requests(shared: Path) -> tuple[Captured, ...]:
-    found = tuple(captured(shared / "captures"))
+    found = tuple(captured(shared / "captures", ("anthropic", "openai_chat")))
     assert {request.format for request in found} == {"anthropic", "openai_chat"}
     assert len(found) > 60
     return found

@@ -127,7 +127,15 @@ def test_a_format_the_provider_is_not_read_for_is_relayed() -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/v1/messages/count_tokens", "/v1/messages/batches", "/v1/responses", "/v1/messages/"]
+    "path",
+    [
+        "/v1/messages/count_tokens",
+        "/v1/messages/batches",
+        "/v1/messages/",
+        "/v1/responses/compact",
+        "/v1/responses/input_tokens",
+        "/v1/responses/resp_1/cancel",
+    ],
 )
 def test_paths_that_are_no_inference_are_not_read(path: str) -> None:
     driver = NotingDriver()

@@ -18,6 +18,8 @@ from strategies import (
     anthropic_request,
     chat_messages,
     chat_request,
+    responses_items,
+    responses_request,
     write,
 )
 from support import failed_quietly, pressing
@@ -31,12 +33,16 @@ from coldpress.wire.span import mask_lone_surrogates
 
 LAW = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 RUNS = st.lists(STEPS, min_size=1, max_size=5)
-FORMATS: list[FormatName] = ["anthropic", "openai_chat"]
+FORMATS: list[FormatName] = ["anthropic", "openai_chat", "openai_responses"]
 
 
 def request(name: FormatName, steps: list[Step], style: Style) -> bytes:
-    value = anthropic_request(anthropic_messages(steps)) if name == "anthropic" else chat_request(chat_messages(steps))
-    return write(value, style)
+    made = {
+        "anthropic": lambda: anthropic_request(anthropic_messages(steps)),
+        "openai_chat": lambda: chat_request(chat_messages(steps)),
+        "openai_responses": lambda: responses_request(responses_items(steps)),
+    }
+    return write(made[name](), style)
 
 
 def even(style: Style) -> Style:
@@ -130,9 +136,11 @@ def test_4_never_invalid(name: FormatName, steps: list[Step], style: Style) -> N
 
 def results(request: dict[str, Any]) -> list[Any]:
     found = []
-    for message in request["messages"]:
+    for message in request.get("messages") or request["input"]:
         if message.get("role") == "tool":
             found.append(message["content"])
+        elif "output" in message:
+            found.append(message["output"])
         elif isinstance(message.get("content"), list):
             found += [b.get("content") for b in message["content"] if b.get("type") == "tool_result"]
     return found
@@ -140,9 +148,11 @@ def results(request: dict[str, Any]) -> list[Any]:
 
 def without_results(request: dict[str, Any]) -> dict[str, Any]:
     copy = json.loads(json.dumps(request))
-    for message in copy["messages"]:
+    for message in copy.get("messages") or copy["input"]:
         if message.get("role") == "tool":
             message["content"] = shape(message["content"])
+        elif "output" in message:
+            message["output"] = shape(message["output"])
         elif isinstance(message.get("content"), list):
             for block in message["content"]:
                 if block.get("type") == "tool_result":

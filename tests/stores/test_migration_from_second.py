@@ -33,7 +33,7 @@ OUTCOMES = [
     ),
 ]
 ORIGINALS, DECIDED = batch("after", "one \U0001f9ca", "two")
-LATER = ("pressure", "findings", "plugins", "offload")
+LATER = ("pressure", "findings", "plugins", "offload", "native")
 """Fields of a receipt that later schemas brought."""
 OURS = NoteScope("project:ours")
 

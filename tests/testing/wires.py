@@ -12,6 +12,7 @@ Json = dict[str, Any]
 
 TOOLS = [{"name": "Bash", "input_schema": {"type": "object", "properties": {"command": {"type": "string"}}}}]
 CHAT_TOOLS = [{"type": "function", "function": {"name": "bash", "parameters": TOOLS[0]["input_schema"]}}]
+RESPONSES_TOOLS = [{"type": "function", "name": "bash", "parameters": TOOLS[0]["input_schema"]}]
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,17 @@ def messages(*listed: Json, **more: Any) -> Json:
 
 def chat(*listed: Json, **more: Any) -> Json:
     return {"model": "gpt-5-mini", "messages": list(listed), "tools": CHAT_TOOLS, **more}
+
+
+def responses(*listed: Json, **more: Any) -> Json:
+    """A stateless request, as coding agents send it."""
+    return {"model": "gpt-5.6-sol", "input": list(listed), "tools": RESPONSES_TOOLS, "store": False, **more}
+
+
+def outputs(items: list[Json], output: str) -> list[Json]:
+    """The outputs of all function calls among the items just received."""
+    calls = [item for item in items if item["type"] == "function_call"]
+    return [{"type": "function_call_output", "call_id": call["call_id"], "output": output} for call in calls]
 
 
 def user(text: str) -> Json:

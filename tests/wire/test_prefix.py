@@ -16,6 +16,8 @@ from strategies import (
     anthropic_request,
     chat_messages,
     chat_request,
+    responses_items,
+    responses_request,
     write,
 )
 
@@ -45,7 +47,7 @@ def same(one: Conversation, other: Conversation) -> None:
                 assert x.arguments == y.arguments
 
 
-@pytest.mark.parametrize("name", ["anthropic", "openai_chat"])
+@pytest.mark.parametrize("name", ["anthropic", "openai_chat", "openai_responses"])
 @settings(max_examples=60, deadline=None)
 @given(steps=st.lists(STEPS, min_size=1, max_size=5), style=STYLES)
 def test_reading_on_equals_reading_whole(name: FormatName, steps: list[Step], style: Style) -> None:
@@ -54,6 +56,8 @@ def test_reading_on_equals_reading_whole(name: FormatName, steps: list[Step], st
     for upto in range(1, len(steps) + 1):
         if name == "anthropic":
             request = anthropic_request(anthropic_messages(steps[:upto]))
+        elif name == "openai_responses":
+            request = responses_request(responses_items(steps[:upto]))
         else:
             request = chat_request(chat_messages(steps[:upto]))
         body = write(request, plain)

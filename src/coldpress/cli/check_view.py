@@ -139,6 +139,7 @@ def _print_outlooks(outlooks: tuple[Outlook, ...]) -> None:
 
 def _print_providers(settings: Settings) -> None:
     bare = settings.default_provider
+    bare_paths = (("anthropic", bare.anthropic), ("openai", bare.openai), ("gemini", bare.gemini))
     print_table(
         ("provider", "url", "reads", "operation", "API key", "bare paths"),
         [
@@ -148,11 +149,7 @@ def _print_providers(settings: Settings) -> None:
                 ", ".join(provider.formats),
                 provider.operation,
                 provider.api_key.name if provider.api_key else "the client's",
-                ", ".join(
-                    name
-                    for name, chosen in (("anthropic", bare.anthropic), ("openai", bare.openai))
-                    if chosen == provider.name
-                ),
+                ", ".join(name for name, chosen in bare_paths if chosen == provider.name),
             )
             for provider in settings.providers
         ],

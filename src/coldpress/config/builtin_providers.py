@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from coldpress.wire.registry import FormatName
+from coldpress.wire.registry import FORMATS, FormatName
 
-BOTH: Final[tuple[FormatName, ...]] = ("anthropic", "openai_chat")
+ALL: Final[tuple[FormatName, ...]] = FORMATS
+OPENAI: Final[tuple[FormatName, ...]] = ("openai_chat", "openai_responses")
 _CHAT: Final[tuple[FormatName, ...]] = ("openai_chat",)
 _MESSAGES: Final[tuple[FormatName, ...]] = ("anthropic",)
 
@@ -27,14 +28,17 @@ class BuiltinProvider:
 
 
 BUILTIN_PROVIDERS: Final[tuple[BuiltinProvider, ...]] = (
-    BuiltinProvider("anthropic", "https://api.anthropic.com", BOTH),
-    BuiltinProvider("openai", "https://api.openai.com", _CHAT),
-    BuiltinProvider("openrouter", "https://openrouter.ai/api", BOTH),
-    BuiltinProvider("deepseek", "https://api.deepseek.com", _CHAT),
+    BuiltinProvider("anthropic", "https://api.anthropic.com", ("anthropic", "openai_chat")),
+    BuiltinProvider("openai", "https://api.openai.com", OPENAI),
+    BuiltinProvider("chatgpt", "https://chatgpt.com/backend-api/codex", ("openai_responses",), ""),
+    BuiltinProvider("gemini", "https://generativelanguage.googleapis.com", ("gemini", "openai_chat"), "/v1beta"),
+    BuiltinProvider("code-assist", "https://cloudcode-pa.googleapis.com", ("gemini",), ""),
+    BuiltinProvider("openrouter", "https://openrouter.ai/api", (*OPENAI, "anthropic")),
+    BuiltinProvider("deepseek", "https://api.deepseek.com", OPENAI),
     BuiltinProvider("deepseek-anthropic", "https://api.deepseek.com/anthropic", _MESSAGES),
-    BuiltinProvider("xai", "https://api.x.ai", BOTH),
-    BuiltinProvider("groq", "https://api.groq.com/openai", _CHAT),
-    BuiltinProvider("mistral", "https://api.mistral.ai", _CHAT),
+    BuiltinProvider("xai", "https://api.x.ai", (*OPENAI, "anthropic")),
+    BuiltinProvider("groq", "https://api.groq.com/openai", OPENAI),
+    BuiltinProvider("mistral", "https://api.mistral.ai", OPENAI),
     BuiltinProvider("moonshot", "https://api.moonshot.ai", _CHAT),
     BuiltinProvider("moonshot-anthropic", "https://api.moonshot.ai/anthropic", _MESSAGES),
     BuiltinProvider("zai", "https://api.z.ai/api/paas", _CHAT, "/v4"),

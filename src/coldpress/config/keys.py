@@ -24,7 +24,7 @@ from coldpress.measure.price_tables import PriceTableName
 from coldpress.model.records import Operation
 from coldpress.stores.base import Bounds
 
-FormatWord = Literal["anthropic", "openai", "openai_chat"]
+FormatWord = Literal["anthropic", "openai", "openai_chat", "openai_responses", "gemini"]
 
 EXPECTED_APPLICATIONS: Final = 30.0
 """Over recorded sessions of a coding agent and six price tables this constant decides as well as their own survival
@@ -49,9 +49,9 @@ class ProviderKeys:
     format: FormatWord | None = field(
         default=None,
         metadata=say(
-            "The one wire format that is pressed here; `openai` and `openai_chat` both mean Chat Completions.",
+            "The one API that is pressed here; `openai` means both of OpenAI's, Chat Completions and Responses.",
             example='"anthropic"',
-            unset="both formats, told apart by the path",
+            unset="every format, told apart by the path",
         ),
     )
     operation: Operation | None = field(
@@ -122,7 +122,12 @@ class DefaultProviderKeys:
     anthropic: str = field(
         default="anthropic", metadata=say("Provider of bare `/v1/messages` requests and all paths of no known format.")
     )
-    openai: str = field(default="openai", metadata=say("Provider of bare `/v1/chat/completions` requests."))
+    openai: str = field(
+        default="openai", metadata=say("Provider of bare `/chat/completions` and `/responses` requests.")
+    )
+    gemini: str = field(
+        default="gemini", metadata=say("Provider of bare requests to Gemini's `:generateContent` paths.")
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

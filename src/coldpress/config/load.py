@@ -229,7 +229,7 @@ def _host_problems(root: FileKeys) -> list[str]:
 def _default_provider_problems(keys: DefaultProviderKeys, providers: tuple[Provider, ...]) -> list[str]:
     names = [provider.name for provider in providers]
     told: list[str] = []
-    for key, name in (("anthropic", keys.anthropic), ("openai", keys.openai)):
+    for key, name in (("anthropic", keys.anthropic), ("openai", keys.openai), ("gemini", keys.gemini)):
         if name not in names:
             near = nearest(name, names)
             hint = f"did you mean {near}?" if near else f"providers are {', '.join(names)}"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import SplitResult, urlsplit
 
-from coldpress.config.builtin_providers import BOTH, BUILTIN_PROVIDERS, BuiltinProvider
+from coldpress.config.builtin_providers import ALL, BUILTIN_PROVIDERS, OPENAI, BuiltinProvider
 from coldpress.config.keys import FormatWord, ProviderKeys
 from coldpress.config.masked import shown, variable_problem
 from coldpress.config.resolve_prices import build_prices
@@ -21,10 +21,12 @@ from coldpress.wire.registry import FormatName
 SecretsNeed = Literal["required", "optional"]
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_FORMATS: dict[FormatWord, FormatName] = {
-    "anthropic": "anthropic",
-    "openai": "openai_chat",
-    "openai_chat": "openai_chat",
+_FORMATS: dict[FormatWord, tuple[FormatName, ...]] = {
+    "anthropic": ("anthropic",),
+    "openai": OPENAI,
+    "openai_chat": ("openai_chat",),
+    "openai_responses": ("openai_responses",),
+    "gemini": ("gemini",),
 }
 
 
@@ -153,8 +155,8 @@ def parse_url(url: str) -> tuple[str, SplitResult]:
 
 def _formats(keys: ProviderKeys, built_in: BuiltinProvider | None) -> tuple[FormatName, ...]:
     if keys.format is not None:
-        return (_FORMATS[keys.format],)
-    return built_in.formats if built_in and keys.url is None else BOTH
+        return _FORMATS[keys.format]
+    return built_in.formats if built_in and keys.url is None else ALL
 
 
 def read_secret(

@@ -113,7 +113,12 @@ class Settings:
 
     def bare_path_provider(self, format_name: FormatName | None) -> Provider:
         """Find where a request without `/provider/NAME` goes; paths of no known format go Anthropic's way."""
-        name = self.default_provider.openai if format_name == "openai_chat" else self.default_provider.anthropic
+        defaults = self.default_provider
+        name = {
+            "openai_chat": defaults.openai,
+            "openai_responses": defaults.openai,
+            "gemini": defaults.gemini,
+        }.get(format_name or "", defaults.anthropic)
         found = self.provider(name)
         if found is None:
             raise KeyError(name)

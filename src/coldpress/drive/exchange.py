@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from coldpress.model.records import Finding, Line, Operation, Receipt
-from coldpress.wire.registry import FormatName
+from coldpress.wire.registry import NO_ADDRESS, Address, FormatName
 from coldpress.wire.reply_calls import CallFilter
 
 _SESSION_HEADERS = (
@@ -43,12 +43,37 @@ class Screened:
 
 
 @dataclass(frozen=True, slots=True)
+class OwnReply:
+    """A provider's whole answer to a request of ours."""
+
+    status: int
+    body: bytes = field(repr=False)
+
+
+class AsksAsClient(Protocol):
+    """Asks a client's provider something of ours, at the client's address and with what it authorises itself by."""
+
+    async def __call__(self, body: bytes, *, betas: Sequence[str], timeout_seconds: float) -> OwnReply | None:
+        """Send a body and wait for the whole answer.
+
+        Args:
+            body: not compressed; its reply must not be a stream.
+            betas: words that the header `anthropic-beta` must name beside the client's own.
+            timeout_seconds: for all of it.
+
+        Returns:
+            The answer, whatever its status; `None` where none came, or it is too long.
+        """
+
+
+@dataclass(frozen=True, slots=True)
 class Inbound:
     """A request to an inference path.
 
     `body` is free of content encodings. `received_at` is in seconds since 1970. `operation` is the client's own wish
     for this request, if any, `task` the class of its task, if it says one. `headers` have lower-case names. `screened`
-    is `None` where nobody has looked for what may not leave; else `body` is without it.
+    is `None` where nobody has looked for what may not leave; else `body` is without it. `address` is what the
+    path tells. `ask` is `None` where nothing may be asked in the client's name.
     """
 
     request_id: str
@@ -60,6 +85,8 @@ class Inbound:
     headers: Mapping[str, str] = field(repr=False)
     task: str | None = None
     screened: Screened | None = None
+    address: Address = NO_ADDRESS
+    ask: AsksAsClient | None = field(default=None, repr=False, compare=False)
 
     @property
     def client_bytes(self) -> int:
@@ -107,7 +134,8 @@ class CallsOnTheWay(Protocol):
 class Prepared:
     """What to send: the very same body object where `changed` is false.
 
-    `calls` is `None` where the reply goes to the client as it comes.
+    `calls` is `None` where the reply goes to the client as it comes. `betas` are words that the header
+    `anthropic-beta` must name beside the client's own.
     """
 
     body: bytes = field(repr=False)
@@ -115,3 +143,4 @@ class Prepared:
     receipt: Receipt
     stream: bool
     calls: CallsOnTheWay | None = None
+    betas: tuple[str, ...] = ()

@@ -71,7 +71,7 @@ class Planning:
             Misread: the body cannot be read.
             StoreError: what was decided earlier cannot be looked up.
         """
-        reading = self._reader.read(inbound.body, inbound.format, checkpoint)
+        reading = self._reader.read(inbound.body, inbound.format, checkpoint, inbound.address)
         conversation, before = reading.conversation, _before(reading)
         operation, notes = self._operation(inbound, conversation)
         if operation == "off":

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Final
 
 from coldpress.drive.aging import Considered
+from coldpress.drive.beside import NOTHING, Beside
 from coldpress.drive.exchange import Inbound, Screened
 from coldpress.engine.belief import Held
 from coldpress.engine.session import PlacedRebuild, RestoredCall
@@ -16,6 +17,7 @@ from coldpress.model.edits import NOTHING_SAVED, Edit, Saved
 from coldpress.model.identity import EditKey, lineage_id
 from coldpress.model.plugins import PluginNote
 from coldpress.model.records import Cut, Finding, Line, Operation, Receipt
+from coldpress.wire.addition import Addition
 from coldpress.wire.marks import Insertion
 from coldpress.wire.tool_schemas import SchemaEdit
 
@@ -72,6 +74,7 @@ class Sending:
         findings: what the watchers noticed.
         had_events: something was taken out of the conversation on an earlier request.
         scale: the provider's tokens for one of `coldpress.measure.tokens.estimate`.
+        beside: what is put beside the client's own fields.
     """
 
     operation: Operation
@@ -90,11 +93,13 @@ class Sending:
     findings: tuple[Finding, ...] = ()
     had_events: bool = False
     scale: float = 1.0
+    beside: Beside = NOTHING
 
     @property
-    def splices(self) -> tuple[Edit | Insertion | PlacedRebuild | SchemaEdit | RestoredCall, ...]:
+    def splices(self) -> tuple[Edit | Insertion | PlacedRebuild | SchemaEdit | RestoredCall | Addition, ...]:
         """Everything to put into the body, in the order of the spans."""
-        more = (*(put for put in (self.mark, self.rebuild) if put is not None), *self.schemas, *self.calls)
+        ours = (put for put in (self.mark, self.rebuild) if put is not None)
+        more = (*ours, *self.schemas, *self.calls, *self.beside.additions)
         if not more:
             return self.edits
         return tuple(sorted((*self.edits, *more), key=lambda put: put.span.start))
@@ -136,6 +141,7 @@ def receipt_of(inbound: Inbound, conversation: Conversation, sending: Sending, s
         findings=(*screened.findings, *sending.findings),
         plugins=sending.plugins,
         offload=considered.offloaded if considered else None,
+        native=sending.beside.asked,
     )
 
 

@@ -117,7 +117,7 @@ class Screening:
         Raises:
             Misread: the body cannot be read.
         """
-        reading = self._reader.read(inbound.body, inbound.format, checkpoint)
+        reading = self._reader.read(inbound.body, inbound.format, checkpoint, inbound.address)
         conversation = reading.conversation
         work = ScreeningPass(
             conversation, self._decided(conversation), self._judged, time.monotonic() + self.keys.seconds

@@ -13,6 +13,7 @@ from coldpress.engine.guidance import Guidance, guidance
 from coldpress.engine.policy import Rule, RuleMode
 from coldpress.engine.reduce import Reduced, deterministic, keyword, lossless, mask, pays, summarised
 from coldpress.engine.reduce.views.binary import is_binary
+from coldpress.engine.result_parts import told_failed
 from coldpress.engine.session import Seen
 from coldpress.measure.tokens import estimate
 from coldpress.model.conversation import Conversation, ToolCall, ToolResult
@@ -64,7 +65,7 @@ def view(
     if not isinstance(result, ToolResult) or result.call is None:
         return None
     text = conversation.text(seen.literal)
-    if judge(seen.classified, text, wire_failed=result.failed) != "ok":
+    if judge(seen.classified, text, wire_failed=told_failed(conversation, result, seen.classified)) != "ok":
         return None
     sha = original_sha(text)
     rerun = (rule.rerun or RERUN) if result.call.name in conversation.head.tools else None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from coldpress.engine.compacted import compacted_before
 from coldpress.model.conversation import Conversation, Message, Opaque
 
 FIRST_BINDING: Final[dict[str, tuple[int, int]]] = {
@@ -39,8 +40,8 @@ REASONING_FIELDS: Final = (
     b'"encrypted_content"',
     b'"signature"',
 )
-"""Fields of a Chat Completions message in which gateways carry signed reasoning. A text that speaks of these words
-holds them with escaped quotes."""
+"""Fields of a Chat Completions message in which gateways carry signed reasoning, and of items of Responses beside
+those of reasoning. A text that speaks of these words holds them with escaped quotes."""
 
 _FAMILY: Final = "|".join(sorted(FIRST_BINDING))
 _VERSION: Final = r"v?(\d{1,2})(?:[-.p](\d{1,2}))?(?!\d)"
@@ -87,7 +88,7 @@ def edit_floor(conversation: Conversation, *, since: int = 0) -> int:
     """Index of the first message that may be edited without changing what stands before some reasoning.
 
     It is the one behind the last message that holds reasoning, and 0 where none does. Whether that matters is for
-    `binds` to say. In Chat Completions reasoning is looked for in the fields that carry it signed.
+    `binds` to say. In Chat Completions and Responses it is looked for in the fields that carry it signed, too.
 
     Args:
         conversation: the request.
@@ -102,14 +103,17 @@ def edit_floor(conversation: Conversation, *, since: int = 0) -> int:
 def editable_from(conversation: Conversation, *, allow_thinking_loss: bool, since: int = 0) -> int:
     """Index of the first message in which an aged result may become smaller on this request.
 
+    It is behind what the server has compacted, and behind the last reasoning that is bound to what stands before it.
+
     Args:
         conversation: the request.
         allow_thinking_loss: the user accepts that reasoning behind an edit is lost.
         since: messages before this one are not looked at.
     """
+    floor = compacted_before(conversation, since=since)
     if allow_thinking_loss or not binds(conversation.head.model):
-        return 0
-    return edit_floor(conversation, since=since)
+        return floor
+    return max(floor, edit_floor(conversation, since=since))
 
 
 def _claude_binds(name: str) -> bool:
@@ -126,7 +130,7 @@ def _version(major: str, minor: str | None) -> tuple[int, int]:
 def _reasons(conversation: Conversation, message: Message) -> bool:
     if any(isinstance(block, Opaque) and block.kind in REASONING_BLOCKS for block in message.blocks):
         return True
-    if conversation.format != "openai_chat" or message.role != "assistant":
+    if conversation.format not in ("openai_chat", "openai_responses") or message.role != "assistant":
         return False
     start, end = message.span.start, message.span.end
     return any(conversation.body.find(field, start, end) >= 0 for field in REASONING_FIELDS)

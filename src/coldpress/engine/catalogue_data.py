@@ -58,8 +58,8 @@ _NAMES: Final[dict[Kind, str]] = {
         todo_write todolist
     """,
     "subagent": """
-        task agent workflow sendmessage spawn_agent wait send_input close_agent batch yield invoke_agent
-        codebase_investigator use_subagents new_task subagent delegate runsubagent agentswarm
+        task agent workflow sendmessage spawn_agent wait wait_agent resume_agent send_input close_agent batch yield
+        invoke_agent codebase_investigator use_subagents new_task subagent delegate runsubagent agentswarm
     """,
     "memory": """
         skill skills memory memory_edit retain recall reflect learn manage_skill save_memory activate_skill use_skill
@@ -67,7 +67,7 @@ _NAMES: Final[dict[Kind, str]] = {
     """,
     "mcp": """
         listmcpresources listmcpresourcestool readmcpresource readmcpresourcetool read_mcp_resource use_mcp_tool
-        access_mcp_resource
+        access_mcp_resource list_mcp_resources list_mcp_resource_templates
     """,
     "shell": """
         bashoutput taskoutput agentoutputtool monitor repl write_stdin eval debug job_output execute_ipython_cell

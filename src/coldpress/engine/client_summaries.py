@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from coldpress.model.conversation import Conversation, Message, Opaque, Text, ToolCall, ToolResult
+from coldpress.engine.compacted import compacted_before
+from coldpress.model.conversation import Conversation, Message, Text, ToolCall, ToolResult
 
 _BEGINNINGS: Final = (
     "This session is being continued from a previous conversation",  # Claude Code
@@ -21,20 +22,17 @@ _BEGINNINGS: Final = (
 _ASKED: Final = "What did we do so far?"
 """OpenCode's words in front of a summary that stands as the model's own reply."""
 
-_SERVER_BLOCK: Final = "compaction"
-"""The Messages API's own block: the server reads nothing that stands before it."""
-
 
 def client_summary(conversation: Conversation) -> int:
     """Index of the message with the latest such summary; -1 where there is none.
 
     A client's summary stands at the head: no tool was called before it. A server's may stand anywhere.
     """
-    found, at_head = -1, True
+    found, at_head = compacted_before(conversation) - 1, True
     for index, message in enumerate(conversation.messages):
         by_client = at_head and (_is_summary(conversation, message) or _is_answer(conversation, index))
-        if by_client or any(isinstance(b, Opaque) and b.kind == _SERVER_BLOCK for b in message.blocks):
-            found = index
+        if by_client:
+            found = max(found, index)
         at_head = at_head and not any(isinstance(block, ToolCall | ToolResult) for block in message.blocks)
     return found
 

@@ -39,9 +39,10 @@ _ELEMENT: Final = re.compile(r"<(output(?:_head|_tail)?|exception)>\n?([\s\S]*?)
 _WHOLE_OUTPUT: Final = re.compile(r"<output>\n?([\s\S]*?)\n?(?:</output>\s*\Z|\Z)")
 _HEADER: Final = re.compile(
     r"(?:<untrusted_context>\s*|"
-    r"(?:Chunk ID|Wall time|Exit [Cc]ode|Process|Original token count|Command|Directory)\b.*\n)*"
+    r"(?:Chunk ID|Wall time|Exit [Cc]ode|Process|Script|Original token count|Command|Directory)\b.*\n)*"
 )
-"""Lines that Codex and Gemini CLI write in front of `Output:`."""
+"""Lines that Codex and Gemini CLI write in front of `Output:`. Where Codex's model runs a script, it says `Script`, and
+what stands behind may be the JSON that a tool of the script gave."""
 
 _LINE_END: Final = re.compile(r"(?<!\\)((?:\\\\)*)(?:\\r)?\\n")
 
@@ -75,14 +76,28 @@ def is_observation(text: str) -> bool:
     return any(shape.match(text) for shape in (_TEXT_RESULT, _TAGGED, RESULT_HEADER))
 
 
+def under_header(plain: str) -> str:
+    """Give what stands behind the labels of a harness, a newline in front; the text itself where it has none.
+
+    Args:
+        plain: as for `body`.
+
+    >>> under_header("\\nWall time 3.7 seconds\\nOutput:\\n{}")
+    '\\n{}'
+    """
+    at = plain.find("\nOutput:", 0, LABEL_CHARS)
+    return plain if at < 0 else "\n" + plain[at + len("\nOutput:") :].lstrip(" \n")
+
+
 def body(plain: str) -> str:
     """Give what a command printed, decoded, with a newline in front, so that lines begin where patterns look for them.
 
     Args:
         plain: without colours, lines parted by newlines alone, one in front of the first.
     """
-    fields = json_object(plain) or {}
-    if isinstance(fields.get("output"), str) or _is_envelope(fields):
+    inner = under_header(plain)
+    fields = json_object(inner) or {}
+    if _is_envelope(fields) or (inner is plain and isinstance(fields.get("output"), str)):
         return "\n" + "\n".join(value for key in OUTPUT_KEYS if isinstance(value := fields.get(key), str))
     if plain.startswith("\n" + OBSERVATION) or returncode(plain) is not None:
         return "\n" + "\n".join(_unwrapped(plain))

@@ -13,7 +13,7 @@ from coldpress.engine import envelopes
 from coldpress.engine import exactness_data as data
 from coldpress.engine.catalogue import Classified, Kind
 from coldpress.engine.credentials import holds_secret
-from coldpress.engine.envelopes import LABEL_CHARS, json_object, returncode
+from coldpress.engine.envelopes import LABEL_CHARS, json_object, returncode, under_header
 from coldpress.engine.markers import is_client_truncated, is_marked
 
 __all__ = ["Verdict", "failed", "holds_secret", "is_diff", "judge"]
@@ -130,7 +130,7 @@ def _failed_json(classified: Classified, plain: str) -> bool:
 
     The text of a file may be JSON that says anything, so a source counts only by the exit code beside its output.
     """
-    fields = json_object(plain)
+    fields = json_object(under_header(plain))
     if fields is None:
         return False
     if any(_nonzero(fields.get(key)) for key in _EXIT_KEYS) and ("output" in fields or classified.kind != "source"):

@@ -23,6 +23,7 @@ HEAD_OF_TEXT: Final = re.compile(
     r"\[Request interrupted by user|Permission to use |Claude requested permissions? to |BLOCKED by|"
     r"(?:Pre|Post)ToolUse:[^\n]{0,200}hook (?:error|blocked)|Hook \w+:\w+ denied|No replacement was performed|"
     r"String to replace not found|No changes (?:made to|to make)|Command (?:aborted|timed out)|"
+    r"Script (?:failed|terminated)\nWall time |Script error:\n|"
     r"Command execution was not successful|Parameter [`'\"][^\n]{1,80}(?:is required|is expected)|"
     r"\{\s*\"(?:returncode|exit_code|exitCode)\":\s*-?[1-9]|<status>(?:failed|killed)</status>)"
 )

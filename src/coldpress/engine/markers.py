@@ -40,7 +40,7 @@ _WHOLE: Final = frozenset({"[Old tool result content cleared]"})
 _LINES: Final = (
     ("lines truncated]", r"(?:\.\.\. ?)?\[\d+ lines truncated\](?: ?\.\.\.)?"),
     ("characters truncated]", r"(?:\.\.\. ?)?\[\d+ characters truncated\](?: ?\.\.\.)?"),
-    ("tokens truncated…", r"(?:…\d+ tokens truncated….*|.*…\d+ tokens truncated…)"),
+    (" truncated…", r"(?:…\d+ (?:tokens|chars) truncated….*|.*…\d+ (?:tokens|chars) truncated…)"),
     ("truncated...", r"\.\.\.\d+ (?:bytes|lines|characters|chars) truncated\.\.\."),
     ("[... omitted ", r"\[\.\.\. omitted \d+ of \d+ lines \.\.\.\]"),
     (" characters elided", r"\d+ characters elided"),

@@ -11,13 +11,16 @@ import msgspec
 
 from coldpress.model.conversation import CallId, Conversation, Opaque, ToolCall, ToolResult
 
-UNREADABLE: Final = frozenset({"unreadable", "content", "not an object", "tool_calls", "tool_use", "tool_result"})
+UNREADABLE: Final = frozenset(
+    ("unreadable", "content", "not an object", "tool_calls", "tool_use", "tool_result")
+    + ("parts", "several", "functionCall", "functionResponse", "toolCall", "toolResponse")  # Gemini's
+)
 """Kinds of opaque blocks in which a call or a result may hide that was not understood: values of the wrong shape, and
 calls and results in a message of the wrong role."""
 
 _SERVER_CALLS: Final = ("server_tool_use", "mcp_tool_use")
 _SERVER_RESULT: Final = "_tool_result"
-_FOUND_TOOLS: Final = ("tool_search_tool_result", "tool_reference")
+_FOUND_TOOLS: Final = ("tool_search_tool_result", "tool_reference", "tool_search_output", "additional_tools")
 """What names tools that are offered by it alone: without it, later calls are of tools that the model does not have."""
 
 
@@ -63,17 +66,32 @@ def turns(conversation: Conversation, replies: Sequence[int], start: int, stop: 
 def late_calls(conversation: Conversation, start: int, stop: int) -> frozenset[int]:
     """Find the messages with a call that a result in messages `start` to `stop` seems to answer out of turn.
 
-    The result has no call in its own turn, or that call is answered already. It is taken to mean the latest call with
-    its id in front of it.
+    The result has no call in its own turn, or that call is answered already, or it answers one of an earlier turn, as
+    it may in Responses. It is taken to mean the latest call with its id in front of it.
     """
     found: set[int] = set()
     for index in range(start, stop):
         for _, result in conversation.messages[index].results:
-            if result.call is None and result.call_id:
+            if result.call_id and (result.call is None or not _in_turn(conversation, result.call, index)):
                 call = _latest_call(conversation, result.call_id, index)
                 if call is not None:
                     found.add(call)
     return frozenset(found)
+
+
+def _in_turn(conversation: Conversation, call: ToolCall, index: int) -> bool:
+    """Whether a call stands in the turn that message `index` belongs to. Only Responses pairs beyond a turn."""
+    if conversation.format != "openai_responses":
+        return True
+    messages, in_reply = conversation.messages, False
+    for at in range(index - 1, -1, -1):
+        is_reply = messages[at].role == "assistant"
+        if in_reply and not is_reply:
+            return False
+        in_reply = in_reply or is_reply
+        if is_reply and call in messages[at].blocks:
+            return True
+    return False
 
 
 def _latest_call(conversation: Conversation, call_id: CallId, before: int) -> int | None:

@@ -9,10 +9,12 @@ from types import MappingProxyType
 import msgspec
 
 from coldpress.engine.catalogue import Classified, classify
+from coldpress.engine.compacted import compacted_before
 from coldpress.engine.first_sight import SMALLEST_BYTES, Candidate, Decide, Offered, Verdict, decide, name_of
 from coldpress.engine.markers import is_reread_refusal
 from coldpress.engine.policy import Policy
 from coldpress.engine.rebuild import placed_rebuild
+from coldpress.engine.result_parts import told_failed
 from coldpress.engine.session import AgedEdits, RestoredCall, Seen, Session
 from coldpress.model.conversation import Conversation, TextLiteral, ToolCall, ToolResult
 from coldpress.model.edits import Batch, Edit, Standing
@@ -219,9 +221,10 @@ class _Work:
         self._before = session
         self._edits: list[Edit] = []
         self._seen: list[Seen] = []
-        self._shown = list(session.shown)
-        # A client's refusal may be about a result that is not sent any more.
-        self._hidden = [seen for seen in session.seen if session.rebuild and seen.message in session.rebuild]
+        self._compacted = compacted_before(conversation)
+        self._shown = [seen for seen in session.shown if seen.message >= self._compacted]
+        # A client's refusal may be about a result that is not sent any more, or that the server does not look at.
+        self._hidden = [seen for seen in session.seen if self._is_hidden(seen.message)]
         # Of all batches only those decided on messages that are read now can be about texts in them.
         late = (batch for batch in session.aged if batch.reach >= conversation.known)
         self._aged = {edit.standing.key: edit.standing for batch in late for edit in batch.edits}
@@ -253,13 +256,14 @@ class _Work:
             self.leave(place)
             return
         arguments = self._conversation.arguments(call)
+        classified = classify(call.name, arguments)
         candidate = Candidate(
             key=place.key,
             text=self._conversation.text(place.literal),
             tool=call.name,
-            classified=classify(call.name, arguments),
+            classified=classified,
             arguments=arguments,
-            wire_failed=place.result.failed,
+            wire_failed=told_failed(self._conversation, place.result, classified),
             offered=call.name in self._conversation.head.tools,
             # A marker must not point at a result that the server may clear.
             may_point_back=not self._conversation.head.server_clears,
@@ -299,6 +303,10 @@ class _Work:
             tuple(self._line_keys),
         )
 
+    def _is_hidden(self, message: int) -> bool:
+        rebuild = self._before.rebuild
+        return message < self._compacted or (rebuild is not None and message in rebuild)
+
     def _tell(self, place: Place, line: Line) -> None:
         self._lines.append(line)
         self._line_keys.append(place.key)
@@ -332,7 +340,7 @@ class _Work:
             place.key, place.message, place.literal, classified, arguments, call.name, called, replaced, left, intent
         )
         self._seen.append(seen)
-        if self._before.rebuild is not None and seen.message in self._before.rebuild:
+        if self._is_hidden(seen.message):
             self._hidden.append(seen)
             return
         self._shown.append(replace(seen, standing=self._aged[seen.key]) if seen.key in self._aged else seen)

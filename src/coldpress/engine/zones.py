@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from coldpress.engine.acting import results_in_texts
 from coldpress.engine.client_summaries import client_summary
@@ -16,6 +17,9 @@ from coldpress.engine.injected import is_nobodys
 from coldpress.engine.pairs import UNREADABLE, late_calls, turns
 from coldpress.engine.session import Session
 from coldpress.model.conversation import Conversation, Opaque, Text
+
+_WRITTEN: Final = frozenset({"anthropic", "openai_chat"})
+"""The wire formats in which `coldpress.engine.rebuild` can write messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +64,7 @@ def zones(conversation: Conversation, session: Session, *, keep_turns: int) -> Z
 
 
 def evictable(conversation: Conversation, found: Zones, *, floor: int) -> tuple[int, int] | None:
-    """Give the messages that may go, `(start, stop)` half-open; `None` where none may.
+    """Give the messages that may go, `(start, stop)` half-open; `None` where none may, or nobody could write what follows.
 
     They begin a reply and end in front of one, or of a user's text before it. Turns whose calls and results do not pair
     beyond doubt stay where they are at either end; between others they have to be carried over whole, as
@@ -73,6 +77,8 @@ def evictable(conversation: Conversation, found: Zones, *, floor: int) -> tuple[
             `coldpress.engine.binding.editable_from` gives it; where it is behind the anchor's end, nothing may go.
     """
     start = found.anchor + 1
+    if conversation.format not in _WRITTEN:
+        return None
     if floor > start or start == 0 or start >= found.tail:
         return None
     within = turns(conversation, _replies(conversation, start, found.tail), start, found.tail)

@@ -76,6 +76,7 @@ class Gateway:
             counters=self.counters,
             entrance=self._entrance,
             failovers=self._failovers,
+            upstream=self._upstream,
             clock=clock,
         )
 
@@ -150,7 +151,7 @@ class Gateway:
         if route.format is None:
             await self._passthrough.carry(client, method, headers, route)
             return
-        place = await self._entrance.admit(client, route.provider.name, None)
+        place = await self._entrance.admit(client, route.provider.name, None, route.address)
         try:
             await self._passthrough.carry(client, method, headers, route)
         finally:

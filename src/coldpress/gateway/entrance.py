@@ -9,6 +9,7 @@ from coldpress.gateway.client import Client
 from coldpress.gateway.errors import Code, Limited
 from coldpress.gateway.settings import GatewaySettings
 from coldpress.gateway.spend_cap import SpendCap
+from coldpress.wire.registry import NO_ADDRESS, Address
 
 
 def admission_of(settings: GatewaySettings, timer: Timer | None = None) -> Admission:
@@ -31,7 +32,9 @@ class Entrance:
         self._cap = cap
         self.refused: Counter[Code] = Counter()
 
-    async def admit(self, client: Client, provider: str, body: bytes | None) -> Place:
+    async def admit(
+        self, client: Client, provider: str, body: bytes | None, address: Address = NO_ADDRESS
+    ) -> Place:
         """Let a request in; whoever gets a place gives it back when the reply has ended.
 
         Args:
@@ -39,18 +42,19 @@ class Entrance:
                 turn where not.
             provider: where it goes.
             body: the request; `None` where it goes on unread.
+            address: what its path tells.
 
         Raises:
             Limited: it is more than the settings allow.
             ClientGone: the client left while it waited.
         """
         try:
-            await self._cap.check(provider, body)
+            await self._cap.check(provider, body, address)
             if not self._admission.must_wait(provider):
                 return await self._admission.enter(provider)
             place = await self._wait(client, provider)
             try:
-                await self._cap.check(provider, body)  # more may have been spent meanwhile
+                await self._cap.check(provider, body, address)  # more may have been spent meanwhile
             except BaseException:
                 place.release()
                 raise

@@ -50,6 +50,27 @@ _ANTHROPIC_TYPES = {
 
 _CHAT_TYPES = {429: "rate_limit_error"}
 
+_GOOGLE_STATUSES = {
+    400: "INVALID_ARGUMENT",
+    401: "UNAUTHENTICATED",
+    403: "PERMISSION_DENIED",
+    404: "NOT_FOUND",
+    408: "DEADLINE_EXCEEDED",
+    409: "ABORTED",
+    413: "INVALID_ARGUMENT",
+    426: "FAILED_PRECONDITION",
+    429: "RESOURCE_EXHAUSTED",
+    501: "UNIMPLEMENTED",
+    502: "UNAVAILABLE",
+    503: "UNAVAILABLE",
+    504: "DEADLINE_EXCEEDED",
+}
+"""The words of `google.rpc.Code` by HTTP status, as its own comments pair them; a gateway's 502 is a server that is
+not there."""
+
+_GOOGLE_INFO = "type.googleapis.com/google.rpc.ErrorInfo"
+"""How Google's errors say a word for programs beside the status (google.aip.dev/193)."""
+
 
 class Refused(ColdpressError):
     """The gateway answers this request itself.
@@ -107,6 +128,12 @@ def error_body(dialect: FormatName, status: int, code: Code, message: str) -> by
     if dialect == "anthropic":
         kind = _ANTHROPIC_TYPES.get(status, "api_error" if status >= 500 else "invalid_request_error")
         return msgspec.json.encode({"type": "error", "error": {"type": kind, "message": message}})
+    if dialect == "gemini":
+        word = _GOOGLE_STATUSES.get(status, "INTERNAL" if status >= 500 else "INVALID_ARGUMENT")
+        info = {"@type": _GOOGLE_INFO, "reason": code.upper(), "domain": "coldpress"}
+        return msgspec.json.encode(
+            {"error": {"code": status, "message": message, "status": word, "details": [info]}}
+        )
     kind = "server_error" if status >= 500 else _CHAT_TYPES.get(status, "invalid_request_error")
     return msgspec.json.encode({"error": {"message": message, "type": kind, "code": code, "param": None}})
 
@@ -120,9 +147,14 @@ def error_event(dialect: FormatName, code: Code, message: str, *, sent_before: b
         message: what happened.
         sent_before: the last bytes that went out (four are enough). Where they cut an event in two, an Anthropic
             client is made to read the half as part of the error, and any other client gets it as an event of its own.
+
+    Gemini's own errors come bare between events, not as one. Its SDKs differ in what they take for an error: the event
+    is one to google-genai 3.6.1 for Python, and to any reader of events; in that for JavaScript (1.52.0) only what
+    stands bare behind the last event ends a stream with an error. So it is said in both ways.
     """
     body = error_body(dialect, 502, code, message)
     at_border = not sent_before or sent_before.endswith((b"\n\n", b"\r\n\r\n", b"\r\r"))
     if dialect == "anthropic":
         return (b"" if at_border else b"\n") + b"event: error\ndata: " + body + b"\n\n"
-    return (b"" if at_border else b"\n\n") + b"data: " + body + b"\n\n"
+    event = (b"" if at_border else b"\n\n") + b"data: " + body + b"\n\n"
+    return event + body + b"\n" if dialect == "gemini" else event

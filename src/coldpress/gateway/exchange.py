@@ -104,4 +104,6 @@ class Exchange:
             reported_usd=read.reported_usd,
             overflow=self.reader.overflow() if self.reader is not None else None,
             failover=self.failover,
+            applied=read.applied,
+            reply_id=read.message_id,
         )

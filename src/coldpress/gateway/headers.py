@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from urllib.parse import unquote
 
 from coldpress.config.secret import Secret
 from coldpress.gateway.asgi import RawHeaders
@@ -44,6 +45,7 @@ _NOTED = frozenset(
         b"sec-fetch-site",
         b"transfer-encoding",
         b"upgrade",
+        b"x-goog-api-key",
         OPERATION_HEADER,
         TASK_HEADER,
     }
@@ -64,7 +66,10 @@ _FOR_ANYBODY = frozenset(
         "user-agent",
     }
 )
-_QUERY_FOR_ANYBODY = frozenset({"beta"})
+_QUERY_FOR_ANYBODY = frozenset({"beta", "alt"})
+# Google takes a key, or a token, in the query as well (cloud.google.com, "Use API keys"; the system parameters of its
+# APIs).
+_QUERY_CREDENTIALS = frozenset({"key", "$key", "access_token", "oauth_token"})
 # What our HTTP server refuses to write; a lenient upstream parser may let it through.
 _CONTROL_BYTES = bytes([*range(9), *range(10, 32), 127])
 
@@ -139,17 +144,51 @@ def inference_headers(forward: Iterable[tuple[str, str]], *, body_changed: bool)
 
 def with_own_key(forward: Iterable[tuple[str, str]], key: Secret, dialect: FormatName) -> list[tuple[str, str]]:
     """Put our key in the place of the client's, in the header this kind of API reads."""
-    kept = [pair for pair in forward if pair[0] not in ("authorization", "x-api-key")]
+    kept = [pair for pair in forward if pair[0] not in ("authorization", "x-api-key", "x-goog-api-key")]
     if dialect == "anthropic":
         kept.append(("x-api-key", key.reveal()))
+    elif dialect == "gemini":
+        kept.append(("x-goog-api-key", key.reveal()))
     else:
         kept.append(("authorization", f"Bearer {key.reveal()}"))
     return kept
 
 
+def with_betas(forward: Iterable[tuple[str, str]], betas: Sequence[str]) -> list[tuple[str, str]]:
+    """Have `anthropic-beta` name what we ask for, behind what the client names; nothing is named twice.
+
+    >>> with_betas([("anthropic-beta", "a, b")], ("b", "c"))
+    [('anthropic-beta', 'a, b,c')]
+    """
+    pairs = list(forward)
+    named = {word.strip() for name, value in pairs if name == "anthropic-beta" for word in value.split(",")}
+    new = [beta for beta in betas if beta not in named]
+    if not new:
+        return pairs
+    at = next((index for index, (name, value) in enumerate(pairs) if name == "anthropic-beta" and value.strip()), None)
+    if at is None:
+        return [*pairs, ("anthropic-beta", ",".join(new))]
+    pairs[at] = (pairs[at][0], ",".join((pairs[at][1], *new)))
+    return pairs
+
+
 def failover_headers(forward: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     """What of a request's headers a second provider gets: those that say how the body reads, and no other."""
     return [pair for pair in forward if pair[0] in _FOR_ANYBODY]
+
+
+def without_key(url: str) -> str:
+    """Give an address without the credentials in its query, for a request that gets ours; all else stays as it is.
+
+    >>> without_key("https://llm.example.com/v1beta/models/m:streamGenerateContent?alt=sse&key=secret")
+    'https://llm.example.com/v1beta/models/m:streamGenerateContent?alt=sse'
+    """
+    address, _, query = url.partition("?")
+    pairs = query.split("&")
+    kept = [pair for pair in pairs if unquote(pair.partition("=")[0]) not in _QUERY_CREDENTIALS]
+    if len(kept) == len(pairs):
+        return url
+    return f"{address}?{'&'.join(kept)}" if kept else address
 
 
 def failover_query(url: str) -> str:

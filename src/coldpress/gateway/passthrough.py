@@ -35,10 +35,10 @@ class Passthrough:
             forward = with_own_key(forward, route.provider.api_key, route.dialect)
         with client:
             if headers.has_body:
-                call = Call(route.provider.name, method, route.url, forward, _upload(client), headers.declared_bytes)
+                call = Call(route.provider.name, method, route.sent_url, forward, _upload(client), headers.declared_bytes)
             else:
                 await _no_body(client)
-                call = Call(route.provider.name, method, route.url, forward, None)
+                call = Call(route.provider.name, method, route.sent_url, forward, None)
             try:
                 reply = await self._upstream.send(call)
             except UpstreamFailed:

@@ -24,11 +24,12 @@ from coldpress.gateway.headers import (
     without_cookies,
 )
 from coldpress.gateway.limits import InFlight, Lease, read_body, too_large
+from coldpress.gateway.own_calls import OwnCalls
 from coldpress.gateway.reply import end_broken, pass_body, side_reader, start_reply
 from coldpress.gateway.routes import Route
 from coldpress.gateway.settings import Limits
 from coldpress.gateway.stats import Counters
-from coldpress.gateway.upstream import Call, Reply
+from coldpress.gateway.upstream import Call, Reply, Upstream
 from coldpress.model.errors import BodyTooLarge, Withheld
 from coldpress.model.records import Outcome
 from coldpress.stores.amounts import Amount
@@ -98,11 +99,13 @@ class InferenceRelay:
         counters: Counters,
         entrance: Entrance,
         failovers: Failovers,
+        upstream: Upstream,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._driver = driver
         self._entrance = entrance
         self._failovers = failovers
+        self._upstream = upstream
         self._limits = limits
         self._in_flight = in_flight
         self._counters = counters
@@ -178,7 +181,9 @@ class InferenceRelay:
         exchange.may_fail_over = asks == "model"
         if asks == "count":
             return
-        exchange.place = await self._entrance.admit(exchange.client, exchange.route.provider.name, body)
+        exchange.place = await self._entrance.admit(
+            exchange.client, exchange.route.provider.name, body, exchange.route.address
+        )
         if exchange.place.waited:
             exchange.restart(self._clock())
 
@@ -192,6 +197,8 @@ class InferenceRelay:
             operation=exchange.route.asked,
             headers=exchange.headers.shareable(),
             task=exchange.headers.task,
+            address=exchange.route.address,
+            ask=OwnCalls(exchange.route, exchange.headers, self._upstream),
         )
 
     async def _screened(self, inbound: Inbound, asks: Literal["model", "count"]) -> Inbound:
@@ -308,4 +315,4 @@ def _call(exchange: Exchange, body: bytes, *, body_changed: bool) -> Call:
     forward = inference_headers(exchange.headers.forward, body_changed=body_changed)
     if provider.api_key is not None:
         forward = with_own_key(forward, provider.api_key, exchange.route.dialect)
-    return Call(provider.name, "POST", exchange.route.url, forward, body)
+    return Call(provider.name, "POST", exchange.route.sent_url, forward, body)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import get_args
+from dataclasses import dataclass, field
+from typing import Literal, get_args
 
 from coldpress.gateway.asgi import Scope
 from coldpress.gateway.errors import Refused
-from coldpress.gateway.headers import OPERATION_HEADER, RequestHeaders
+from coldpress.gateway.headers import OPERATION_HEADER, RequestHeaders, without_key
 from coldpress.gateway.settings import GatewaySettings, Provider
 from coldpress.model.records import Operation
-from coldpress.wire.registry import FormatName, recognise
+from coldpress.wire.registry import NO_ADDRESS, Address, FormatName, read_address, recognise
 
 _PREFIX = b"/provider/"
+_GOOGLE_PATHS = (b"/v1beta/", b"/v1internal:")
+_GOOGLES_OPENAI = b"/v1beta/openai/"
+"""Where the Gemini API speaks as OpenAI's does, which takes its key as a bearer token."""
 _OPERATIONS: dict[bytes, Operation] = {name.encode(): name for name in get_args(Operation)}
 
 
@@ -26,13 +29,20 @@ class Route:
         format: how the body reads, `None` where the request is relayed unread.
         dialect: the wire format in which to tell the client of an error.
         asked: the operation that the request itself asks for, `None` where it does not.
+        address: what the path tells of an inference call that the body does not.
     """
 
     provider: Provider
-    url: str
+    url: str = field(repr=False)  # a key may stand in its query
     format: FormatName | None
     dialect: FormatName
     asked: Operation | None
+    address: Address = NO_ADDRESS
+
+    @property
+    def sent_url(self) -> str:
+        """The address that the request is sent to: without the client's key, where ours goes along."""
+        return self.url if self.provider.api_key is None else without_key(self.url)
 
 
 class Routes:
@@ -42,6 +52,7 @@ class Routes:
         self._by_name = {provider.name.encode(): provider for provider in settings.providers}
         self._anthropic = settings.default_anthropic
         self._openai = settings.default_openai
+        self._gemini = settings.default_gemini
 
     def find(self, scope: Scope, headers: RequestHeaders) -> Route:
         """Find a request's way.
@@ -62,7 +73,8 @@ class Routes:
         query = scope["query_string"]
         url = provider.url + path.decode("latin-1") + ("?" + query.decode("latin-1") if query else "")
         read = found if found in provider.formats else None
-        return Route(provider, url, read, found or _guess(headers, provider), asked)
+        address = read_address(path.decode("latin-1")) if found is not None else NO_ADDRESS
+        return Route(provider, url, read, found or _guess(headers, provider, path), asked, address)
 
     def may_serve(self, route: Route) -> tuple[Provider, ...]:
         """Every provider that a request may be sent to: its own, and the one that is asked where that fails."""
@@ -80,11 +92,10 @@ class Routes:
         return provider
 
     def _default(self, found: FormatName | None, path: bytes, headers: RequestHeaders) -> Provider:
-        openai = found == "openai_chat" or (found is None and _speaks_openai(path, headers))
-        name = self._openai if openai else self._anthropic
+        key = _kind_of_api(found, path, headers)
+        name = {"openai": self._openai, "gemini": self._gemini}.get(key, self._anthropic)
         provider = self._by_name.get(name.encode()) if name is not None else None
         if provider is None:
-            key = "openai" if openai else "anthropic"
             raise Refused(
                 404,
                 "no_provider",
@@ -100,22 +111,38 @@ def counts_tokens(route: Route) -> bool:
 
 def dialect_of(scope: Scope, headers: RequestHeaders) -> FormatName:
     """The wire format in which to answer a request that has no route."""
-    return recognise(scope["method"], scope["raw_path"].decode("latin-1")) or _guess(headers, None)
+    path = scope["raw_path"]
+    return recognise(scope["method"], path.decode("latin-1")) or _guess(headers, None, path)
 
 
-def _guess(headers: RequestHeaders, provider: Provider | None) -> FormatName:
+def _guess(headers: RequestHeaders, provider: Provider | None, path: bytes) -> FormatName:
     if b"anthropic-version" in headers.noted:
         return "anthropic"
-    if provider is not None and provider.formats == ("anthropic",):
-        return "anthropic"
-    return "openai_chat"
+    if provider is not None and len(provider.formats) == 1:
+        return provider.formats[0]
+    if provider is not None and "gemini" not in provider.formats:
+        return "openai_chat"
+    is_native = b"x-goog-api-key" in headers.noted or path.startswith(_GOOGLE_PATHS)
+    return "gemini" if is_native and not path.startswith(_GOOGLES_OPENAI) else "openai_chat"
 
 
-def _speaks_openai(path: bytes, headers: RequestHeaders) -> bool:
-    """Whether a path that both kinds of API have (`/v1/models`, `/v1/files`) is meant for the OpenAI kind."""
+def _kind_of_api(
+    found: FormatName | None, path: bytes, headers: RequestHeaders
+) -> Literal["anthropic", "openai", "gemini"]:
+    """Whose API a bare path is meant for; what it is not known of goes to Anthropic's.
+
+    Some paths, such as `/v1/models` and `/v1/files`, are in several APIs.
+    """
     noted = headers.noted
+    if found == "gemini" or (
+        found is None and (b"x-goog-api-key" in noted or path.startswith(_GOOGLE_PATHS))
+    ):
+        return "gemini"
+    if found in ("openai_chat", "openai_responses"):
+        return "openai"
     anthropic = b"anthropic-version" in noted or b"anthropic-beta" in noted
-    return path.startswith(b"/v1/") and b"authorization" in noted and not anthropic
+    speaks_openai = path.startswith(b"/v1/") and b"authorization" in noted and not anthropic
+    return "openai" if found is None and speaks_openai else "anthropic"
 
 
 def _asked(headers: RequestHeaders) -> Operation | None:

@@ -8,7 +8,7 @@ from coldpress.config.limit_keys import Unpriced
 from coldpress.config.secret import Secret
 from coldpress.config.settings import Settings
 from coldpress.model.records import Operation
-from coldpress.wire.registry import FormatName
+from coldpress.wire.registry import FORMATS, FormatName
 
 _MIB = 1024 * 1024
 
@@ -66,7 +66,7 @@ class Provider:
 
     name: str
     url: str
-    formats: tuple[FormatName, ...] = ("anthropic", "openai_chat")
+    formats: tuple[FormatName, ...] = FORMATS
     operation: Operation = "press"
     api_key: Secret | None = None
     concurrency: int | None = None
@@ -84,7 +84,8 @@ class GatewaySettings:
         port: the data port; 0 takes any free one.
         providers: in any order; names are unique.
         default_anthropic: provider of bare Anthropic paths and of paths of no known format; `None` refuses them.
-        default_openai: provider of bare Chat Completions paths; `None` refuses them.
+        default_openai: provider of bare Chat Completions and Responses paths; `None` refuses them.
+        default_gemini: provider of bare paths of Gemini's inference calls; `None` refuses them.
         control_port: port of our own pages; `None` is the data port plus one, or any free one where that is 0.
     """
 
@@ -93,6 +94,7 @@ class GatewaySettings:
     providers: tuple[Provider, ...]
     default_anthropic: str | None = None
     default_openai: str | None = None
+    default_gemini: str | None = None
     control_port: int | None = None
     limits: Limits = field(default_factory=Limits)
 
@@ -120,6 +122,7 @@ def gateway_settings(settings: Settings, *, control_port: int | None = None) -> 
         ),
         default_anthropic=settings.default_provider.anthropic,
         default_openai=settings.default_provider.openai,
+        default_gemini=settings.default_provider.gemini,
         limits=Limits(
             body_bytes=given.body_bytes,
             expanded_bytes=given.expanded_body_bytes,

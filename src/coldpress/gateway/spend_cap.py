@@ -18,7 +18,8 @@ from typing import Literal, Protocol
 from coldpress.gateway.errors import Limited
 from coldpress.model.errors import StoreError
 from coldpress.stores.amounts import Amount
-from coldpress.wire.model_name import named_model
+from coldpress.wire.model_name import model_asked
+from coldpress.wire.registry import NO_ADDRESS, Address
 
 log = logging.getLogger(__name__)
 
@@ -63,19 +64,20 @@ class SpendCap:
         """Whether anything is limited."""
         return self._budget is not None
 
-    async def check(self, provider: str, body: bytes | None) -> None:
+    async def check(self, provider: str, body: bytes | None, address: Address = NO_ADDRESS) -> None:
         """Refuse a request where the day's sum is reached, or where nobody could say what it cost.
 
         Args:
             provider: where it goes.
             body: the request; `None` where it goes on unread.
+            address: what its path tells.
 
         Raises:
             Limited: it is refused.
         """
         if self._budget is None:
             return
-        refusal = await asyncio.to_thread(self._refusal, self._budget, provider, body)
+        refusal = await asyncio.to_thread(self._refusal, self._budget, provider, body, address)
         if refusal is not None:
             raise refusal
 
@@ -90,7 +92,7 @@ class SpendCap:
             return {"usd": None, "replies": None, "unpriced": None, "cap_usd": cap}
         return {"usd": spent.usd, "replies": spent.replies, "unpriced": spent.unpriced, "cap_usd": cap}
 
-    def _refusal(self, budget: Budget, provider: str, body: bytes | None) -> Limited | None:
+    def _refusal(self, budget: Budget, provider: str, body: bytes | None, address: Address) -> Limited | None:
         now = self._clock()
         try:
             spent = self._books.spent(now)
@@ -101,12 +103,12 @@ class SpendCap:
         self._warn(budget, spent, now)
         if budget.unpriced == "allow":
             return None
-        found = named_model(body) if body is not None else None
-        if found is None:
+        model = model_asked(body, address)
+        if model is None:
             return _unpriced(f"coldpress relays this request to {provider!r} unread, so nobody can say what it costs")
-        if not self._books.is_priced(provider, found.name, now):
+        if not self._books.is_priced(provider, model, now):
             return _unpriced(
-                f"the price of model {found.name[:100]!r} at provider {provider!r} is not known; give it in "
+                f"the price of model {model[:100]!r} at provider {provider!r} is not known; give it in "
                 f"[providers.{provider}.pricing]"
             )
         return None

@@ -241,6 +241,7 @@ _PROVIDER_NAMES: Final[Mapping[str, str]] = {
     "deepseek-anthropic": "deepseek",
     "google": "google",
     "gemini": "google",
+    "code-assist": "google",
     "xai": "xai",
     "x-ai": "xai",
     "groq": "groq",

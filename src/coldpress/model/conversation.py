@@ -147,7 +147,7 @@ class Conversation:
     `functions` of Chat Completions), `None` where the request offers none.
     """
 
-    format: Literal["anthropic", "openai_chat"]
+    format: Literal["anthropic", "openai_chat", "openai_responses", "gemini"]
     head: Head
     messages: tuple[Message, ...]
     body: bytes = field(compare=False, repr=False)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from coldpress.model.misses import Attribution
+from coldpress.model.native import Applied, NativeAsked
 from coldpress.model.overflow import Overflow
 from coldpress.model.plugins import PluginNote
 from coldpress.model.usage import Usage
@@ -277,7 +279,8 @@ class Receipt:
     `subscription`, `client_compaction`, `stopped`, `store_failed`, `pass_through:REASON`. `harness` is the client's
     product name (`claude-cli`), as its user agent says. `prompt_tokens` is the prompt as sent and `removed_tokens` what
     all edits of this request took out of it, both estimated and scaled to the provider's own count; `None` where not
-    counted. `pressure` is `None` below the trigger. `offload` is `None` where no summary of a single result was wanted.
+    counted. `pressure` is `None` below the trigger. `offload` is `None` where no summary of a single result was wanted,
+    `native` where the settings switch nothing on that the provider does by itself.
     """
 
     request_id: str
@@ -304,6 +307,7 @@ class Receipt:
     findings: tuple[Finding, ...] = ()
     plugins: tuple[PluginNote, ...] = ()
     offload: Offloaded | None = None
+    native: NativeAsked | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -399,6 +403,10 @@ class Outcome:
         failover: where the first provider did not serve it and another one is named for that. Where that one served
             it, usage, money and all else that the reply told are of that one.
         plugins: what plugins did to the reply's calls.
+        applied: what the provider did to the prompt by itself.
+        attribution: whose doing a miss of the cache was; `None` where nothing was missed, or not enough is known to
+            tell whether something was.
+        reply_id: the provider's name for the reply; `None` where it has none.
     """
 
     request_id: str
@@ -417,6 +425,9 @@ class Outcome:
     captures: tuple[Capture, ...] = ()
     failover: Failover | None = None
     plugins: tuple[PluginNote, ...] = ()
+    applied: tuple[Applied, ...] = ()
+    attribution: Attribution | None = None
+    reply_id: str | None = None
 
     @property
     def edits_noticed(self) -> bool:

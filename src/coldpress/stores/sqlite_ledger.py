@@ -24,8 +24,8 @@ def write_receipt(connection: sqlite3.Connection, receipt: Receipt) -> tuple[int
     lines = _json(receipt.lines) or ""
     belief, cut = _json(receipt.belief), _json(receipt.cut)
     pressure, findings = _json(receipt.pressure), _json(receipt.findings or None)
-    plugins, offload = _json(receipt.plugins or None), _json(receipt.offload)
-    texts = (lines, belief, cut, pressure, findings, plugins, offload)
+    plugins, offload, native = _json(receipt.plugins or None), _json(receipt.offload), _json(receipt.native)
+    texts = (lines, belief, cut, pressure, findings, plugins, offload, native)
     size = RECEIPT_ROW_BYTES + sum(len(text or "") for text in texts)
     columns: dict[str, str | float | int | None] = {
         "request_id": receipt.request_id,
@@ -52,6 +52,7 @@ def write_receipt(connection: sqlite3.Connection, receipt: Receipt) -> tuple[int
         "findings": findings,
         "plugins": plugins,
         "offload": offload,
+        "native": native,
         **_view_columns("pressed", tally.pressed),
         **_view_columns("observed", tally.observed),
         "aged": tally.aged.count,
@@ -75,8 +76,9 @@ def write_outcome(connection: sqlite3.Connection, outcome: Outcome, now: float) 
     others, transformations = _json(outcome.others or None), _json(outcome.transformations or None)
     miss, money, findings = _json(outcome.miss), _json(outcome.money), _json(outcome.findings or None)
     captures, failover = _json(outcome.captures or None), _json(outcome.failover)
-    plugins = _json(outcome.plugins or None)
-    texts = (others, transformations, miss, money, findings, captures, failover, plugins)
+    plugins, applied = _json(outcome.plugins or None), _json(outcome.applied or None)
+    attribution = _json(outcome.attribution)
+    texts = (others, transformations, miss, money, findings, captures, failover, plugins, applied, attribution)
     size = OUTCOME_ROW_BYTES + sum(len(text or "") for text in texts)
     fresh, read, write_short, write_long, output, reasoning = tokens_of(outcome)
     bill, *_, net = nano_usd_of(outcome)
@@ -102,6 +104,9 @@ def write_outcome(connection: sqlite3.Connection, outcome: Outcome, now: float) 
         "captures": captures,
         "failover": failover,
         "plugins": plugins,
+        "applied": applied,
+        "attribution": attribution,
+        "reply_id": outcome.reply_id,
         "bill_nano_usd": bill,
         "net_nano_usd": net,
         "edits_noticed": outcome.edits_noticed,

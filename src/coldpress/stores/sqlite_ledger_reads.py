@@ -9,6 +9,8 @@ from typing import Final, TypeVar
 import msgspec
 
 from coldpress.model.errors import StoreError
+from coldpress.model.misses import Attribution
+from coldpress.model.native import Applied, NativeAsked
 from coldpress.model.plugins import PluginNote
 from coldpress.model.records import (
     Belief,
@@ -35,15 +37,16 @@ from coldpress.stores.totals import Totals
 _RECEIPT: Final = (
     "r.request_id, r.received_at, r.provider, r.format, r.model, r.lineage, r.harness_session, r.operation, r.messages,"
     " r.body_bytes, r.sent_bytes, r.lines, r.reused, r.reused_bytes_saved, r.notes, r.harness, r.prompt_tokens,"
-    " r.removed_tokens, r.belief, r.cut, r.pressure, r.findings, r.plugins, r.offload"
+    " r.removed_tokens, r.belief, r.cut, r.pressure, r.findings, r.plugins, r.offload, r.native"
 )
 _USAGE: Final = "o.fresh, o.read, o.write_short, o.write_long, o.output, o.reasoning"
 _OUTCOME: Final = (
     f"o.request_id, o.status, o.ended, o.duration_seconds, {_USAGE}, o.others, o.context_tokens, o.miss,"
-    " o.transformations, o.money, o.reported_usd, o.findings, o.captures, o.failover, o.plugins"
+    " o.transformations, o.money, o.reported_usd, o.findings, o.captures, o.failover, o.plugins,"
+    " o.applied, o.attribution, o.reply_id"
 )
 _ENTRY: Final = f"SELECT {_RECEIPT}, {_OUTCOME} FROM receipts r LEFT JOIN outcomes o USING(request_id)"
-_RECEIPT_COLUMNS: Final = 24
+_RECEIPT_COLUMNS: Final = 25
 T = TypeVar("T")
 _lines = msgspec.json.Decoder(tuple[Line, ...])
 _words = msgspec.json.Decoder(tuple[str, ...])
@@ -53,6 +56,9 @@ _pressure = msgspec.json.Decoder(Pressure)
 _findings = msgspec.json.Decoder(tuple[Finding, ...])
 _plugins = msgspec.json.Decoder(tuple[PluginNote, ...])
 _offload = msgspec.json.Decoder(Offloaded)
+_native = msgspec.json.Decoder(NativeAsked)
+_applied = msgspec.json.Decoder(tuple[Applied, ...])
+_attribution = msgspec.json.Decoder(Attribution)
 _captures = msgspec.json.Decoder(tuple[Capture, ...])
 _failover = msgspec.json.Decoder(Failover)
 _miss = msgspec.json.Decoder(Miss)
@@ -115,14 +121,15 @@ def _entry(row: Sequence[object]) -> LedgerEntry:
     belief, cut = _decoded(_belief, fields["belief"]), _decoded(_cut, fields["cut"])
     pressure, findings = _decoded(_pressure, fields["pressure"]), _decoded(_findings, fields["findings"]) or ()
     plugins, offload = _decoded(_plugins, fields["plugins"]) or (), _decoded(_offload, fields["offload"])
-    fields |= {"plugins": plugins, "offload": offload}
+    native = _decoded(_native, fields["native"])
+    fields |= {"plugins": plugins, "offload": offload, "native": native}
     fields |= {"belief": belief, "cut": cut, "pressure": pressure, "findings": findings}
     return LedgerEntry(msgspec.convert(fields, Receipt), _outcome(row[_RECEIPT_COLUMNS:]))
 
 
 def _outcome(row: Sequence[object]) -> Outcome | None:
-    request_id, status, ended, duration, *tokens, others, context_tokens, miss, transformations = row[:-6]
-    money, reported_usd, findings, captures, failover, plugins = row[-6:]
+    request_id, status, ended, duration, *tokens, others, context_tokens, miss, transformations = row[:-9]
+    money, reported_usd, findings, captures, failover, plugins, applied, attribution, reply_id = row[-9:]
     if request_id is None:
         return None
     fields = {
@@ -141,6 +148,9 @@ def _outcome(row: Sequence[object]) -> Outcome | None:
         "captures": _decoded(_captures, captures) or (),
         "failover": _decoded(_failover, failover),
         "plugins": _decoded(_plugins, plugins) or (),
+        "applied": _decoded(_applied, applied) or (),
+        "attribution": _decoded(_attribution, attribution),
+        "reply_id": reply_id,
     }
     return msgspec.convert(fields, Outcome)
 

@@ -172,5 +172,12 @@ _VERSION_3 = (
     *_counted("notes", "notes"),
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_VERSION_1, _VERSION_2, _VERSION_3, VERSION_4)
+_VERSION_5 = (
+    "ALTER TABLE receipts ADD COLUMN native TEXT",
+    "ALTER TABLE outcomes ADD COLUMN applied TEXT",
+    "ALTER TABLE outcomes ADD COLUMN attribution TEXT",
+    "ALTER TABLE outcomes ADD COLUMN reply_id TEXT",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_VERSION_1, _VERSION_2, _VERSION_3, VERSION_4, _VERSION_5)
 """Statements that lead from each schema version to the next, from an empty file on."""

@@ -41,15 +41,16 @@ def write_stream(
     request_id: str,
 ) -> Written:
     """Write a stream of server-sent events; on the chat wire they have no names and end with `[DONE]`."""
-    lines = [_event(name if wire == "anthropic" else "", json.dumps(data, ensure_ascii=False)) for name, data in events]
+    named = wire in ("anthropic", "openai_responses")
+    lines = [_event(name if named else "", json.dumps(data, ensure_ascii=False)) for name, data in events]
     if wire == "openai_chat":
         lines.append(_event("", "[DONE]"))
     breaks = isinstance(fault, BreakOff)
     if isinstance(fault, BreakOff | ErrorEvent):
         lines = lines[: fault.after]
     if isinstance(fault, ErrorEvent):
-        error = Refusal(fault.message, kind=fault.kind).document(wire, request_id)
-        lines.append(_event("error" if wire == "anthropic" else "", json.dumps(error)))
+        error = _error_data(fault, wire, request_id, number=len(lines))
+        lines.append(_event("error" if named else "", json.dumps(error)))
     if delivery.crlf:
         lines = [line.replace("\n", "\r\n") for line in lines]
     pieces = _cut([line.encode("utf-8", "surrogatepass") for line in lines], delivery)
@@ -64,6 +65,13 @@ async def send_pieces(written: Written, *, delivery: Delivery, sleep: Sleep) -> 
         else:
             await asyncio.sleep(0)
         yield piece
+
+
+def _error_data(fault: ErrorEvent, wire: WireFormat, request_id: str, *, number: int) -> Mapping[str, object]:
+    if wire == "openai_responses":
+        told = {"type": "error", "code": fault.kind, "message": fault.message, "param": None}
+        return {**told, "sequence_number": number}
+    return Refusal(fault.message, kind=fault.kind).document(wire, request_id)
 
 
 def _event(name: str, data: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from coldpress.testing.jsonview import as_array, as_object, as_text, objects
 from coldpress.testing.script import Call, Part, Read, Shell
@@ -24,12 +25,30 @@ _PATH_ARGUMENTS = ("file_path", "filePath", "path", "absolute_path", "filename")
 _FILLERS: Mapping[str, object] = {"boolean": False, "integer": 1, "number": 1, "array": [], "object": {}}
 
 
+ToolKind = Literal["function", "custom", "shell", "local_shell", "apply_patch"]
+_HOSTED: Mapping[str, tuple[ToolKind, Mapping[str, object]]] = {
+    "shell": ("shell", {"properties": {"command": {"type": "string"}}}),
+    "local_shell": ("local_shell", {"properties": {"command": {"type": "array"}}}),
+    "apply_patch": ("apply_patch", {}),
+}
+"""Tools that the Responses wire knows by their type alone, and what a call of each takes here."""
+
+
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """One tool of a request: its name as sent, and the JSON schema of its arguments."""
+    """One tool of a request.
+
+    Attributes:
+        name: as sent; of a tool without a name, its type.
+        schema: JSON schema of its arguments.
+        kind: what the Responses wire writes a call of it as; `custom` takes free text, in an argument `input`.
+        namespace: of a tool that stands in one.
+    """
 
     name: str
     schema: Mapping[str, object]
+    kind: ToolKind = "function"
+    namespace: str | None = None
 
 
 def offered_tools(body: Mapping[str, object]) -> tuple[Offered, ...]:
@@ -40,6 +59,21 @@ def offered_tools(body: Mapping[str, object]) -> tuple[Offered, ...]:
         schema = as_object(function.get("input_schema")) or as_object(function.get("parameters"))
         if name := as_text(function.get("name")):
             found.append(Offered(name, schema))
+    return tuple(found)
+
+
+def responses_tools(body: Mapping[str, object]) -> tuple[Offered, ...]:
+    """List the tools of a Responses request: its own, those inside namespaces, and those that items of it bring."""
+    found: list[Offered] = []
+    brought = [tool for item in objects(body.get("input")) for tool in _brought(item)]
+    for tool in (*objects(body.get("tools")), *brought):
+        kind, name = as_text(tool.get("type")), as_text(tool.get("name"))
+        if kind == "namespace":
+            found += (_named(inner, namespace=name) for inner in objects(tool.get("tools")))
+        elif kind in _HOSTED:
+            found.append(Offered(kind, _HOSTED[kind][1], _HOSTED[kind][0]))
+        elif kind in ("function", "custom"):
+            found.append(_named(tool, namespace=None))
     return tuple(found)
 
 
@@ -60,6 +94,15 @@ def resolve(part: Part, tools: Sequence[Offered]) -> Part:
             return Call(tool, _reasons(tool, arguments, reason, tools) | dict(arguments))
         case _:
             return part
+
+
+def _brought(item: Mapping[str, object]) -> list[Mapping[str, object]]:
+    return objects(item.get("tools")) if item.get("type") == "additional_tools" else []
+
+
+def _named(tool: Mapping[str, object], *, namespace: str | None) -> Offered:
+    kind: ToolKind = "custom" if tool.get("type") == "custom" else "function"
+    return Offered(as_text(tool.get("name")), as_object(tool.get("parameters")), kind, namespace)
 
 
 def _shell_call(command: str, tools: Sequence[Offered]) -> Call:

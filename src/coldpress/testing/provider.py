@@ -52,6 +52,7 @@ class Rules:
     Attributes:
         check_signatures: verify thinking signatures. Off, recorded requests with foreign signatures are accepted.
         bind_thinking: refuse thinking whose prefix was changed, as the newest Claude models do.
+        bind_reasoning: withhold reasoning items whose prefix or model was changed, as the newest GPT models do.
         require_key: answer 401 without an API key.
         max_body_bytes: larger bodies, compressed or not, are refused with 413.
         window_tokens: longer prompts are refused as too long.
@@ -62,6 +63,7 @@ class Rules:
 
     check_signatures: bool = True
     bind_thinking: bool = False
+    bind_reasoning: bool = False
     require_key: bool = False
     max_body_bytes: int = 32 * MIB
     window_tokens: int = 200_000
@@ -107,7 +109,7 @@ class Provider:
             return refused(Refusal(message), "anthropic", request_id)
         turn = self._choose(body, wire="anthropic", number=number)
         if isinstance(turn.fault, HttpError | Disconnect):
-            return _faulty(turn.fault, "anthropic", request_id)
+            return faulty(turn.fault, "anthropic", request_id)
         parts = turn.parts if body.get("max_tokens") != 0 else ()
         content = build_content(parts, number=number, body=body, verdict=verdict, ledger=self._ledger)
         stop_reason = _stop_reason(turn, called=any(block["type"] == "tool_use" for block in content))
@@ -128,7 +130,7 @@ class Provider:
         else:
             plain = messages_document(answer, omit_usage=delivery.omit_usage)
             written = write_document(plain, delivery=delivery, fault=turn.fault)
-        return Served(200, written, _encoding(delivery), delivery, answer.told.own, answer.told.others)
+        return Served(200, written, encoding_header(delivery), delivery, answer.told.own, answer.told.others)
 
     def count_tokens(self, body: Mapping[str, object], *, request_id: str) -> Served:
         """Answer `POST /v1/messages/count_tokens`."""
@@ -144,7 +146,7 @@ class Provider:
             return refused(refusal, "openai_chat", request_id)
         turn = self._choose(body, wire="openai_chat", number=number)
         if isinstance(turn.fault, HttpError | Disconnect):
-            return _faulty(turn.fault, "openai_chat", request_id)
+            return faulty(turn.fault, "openai_chat", request_id)
         text, reasoning, calls = build_message(turn.parts, number=number)
         if self._rules.dialect != "deepseek":
             reasoning = ""
@@ -178,7 +180,7 @@ class Provider:
         else:
             plain = chat_document(answer, omit_usage=delivery.omit_usage)
             written = write_document(plain, delivery=delivery, fault=turn.fault)
-        return Served(200, written, _encoding(delivery), delivery, answer.usage)
+        return Served(200, written, encoding_header(delivery), delivery, answer.usage)
 
     def _choose(self, body: Mapping[str, object], *, wire: WireFormat, number: int) -> Turn:
         """Let the script choose, and turn its intents into calls of tools the client has."""
@@ -231,7 +233,8 @@ def decode_json(raw: bytes) -> Mapping[str, object] | Refusal:
     return as_object(value) if isinstance(value, dict) else Refusal("The request body must be a JSON object.")
 
 
-def _faulty(fault: HttpError | Disconnect, wire: WireFormat, request_id: str) -> Served:
+def faulty(fault: HttpError | Disconnect, wire: WireFormat, request_id: str) -> Served:
+    """Answer a request as its scripted fault says."""
     if isinstance(fault, Disconnect):
         return Served(0, Written("", (), breaks=True), close=True, refusal="connection closed without an answer")
     headers = () if fault.retry_after_seconds is None else (("retry-after", str(fault.retry_after_seconds)),)
@@ -259,7 +262,8 @@ def _stop_reason(turn: Turn, *, called: bool) -> StopReason:
     return turn.stop_reason or ("tool_use" if called else "end_turn")
 
 
-def _encoding(delivery: Delivery) -> tuple[tuple[str, str], ...]:
+def encoding_header(delivery: Delivery) -> tuple[tuple[str, str], ...]:
+    """Name how the answer's body is compressed."""
     return (("content-encoding", "gzip"),) if delivery.gzip else ()
 
 

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Literal
 
-WireFormat = Literal["anthropic", "openai_chat"]
+WireFormat = Literal["anthropic", "openai_chat", "openai_responses", "gemini"]
 
 _ANTHROPIC_KINDS = {
     400: ("invalid_request_error", "Invalid request."),
@@ -60,5 +60,5 @@ def refusal_for(status: int, wire: WireFormat, *, message: str | None = None, ki
     known = _ANTHROPIC_KINDS if wire == "anthropic" else _OPENAI_KINDS
     fallback = ("api_error", "Server error") if wire == "anthropic" else ("server_error", "Server error")
     usual_kind, usual_message = known.get(status, fallback)
-    code = "rate_limit_exceeded" if (wire, status) == ("openai_chat", 429) else None
+    code = "rate_limit_exceeded" if wire in ("openai_chat", "openai_responses") and status == 429 else None
     return Refusal(message or usual_message, status=status, kind=kind or usual_kind, code=code)

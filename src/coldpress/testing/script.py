@@ -177,7 +177,7 @@ class Asked:
         tools: names of the tools the client offers.
     """
 
-    format: Literal["anthropic", "openai_chat"]
+    format: Literal["anthropic", "openai_chat", "openai_responses", "gemini"]
     body: Mapping[str, object]
     number: int
     calls_made: int

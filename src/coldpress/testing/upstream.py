@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import TracebackType
 
 from coldpress.model.errors import BodyTooLarge
@@ -12,6 +12,7 @@ from coldpress.testing.delivery import Sleep, Written, send_pieces, write_docume
 from coldpress.testing.exchange import Exchange, ReceivedRequest
 from coldpress.testing.provider import Provider, Rules, Served, decode_json, refused
 from coldpress.testing.refusal import Refusal, WireFormat, refusal_for
+from coldpress.testing.responses_provider import ResponsesProvider
 from coldpress.testing.script import Delivery, Script
 from coldpress.testing.server import LoopbackServer, Receive, Scope, Send, cut_connection
 from coldpress.wire.encoding import UnknownEncoding, decode_body
@@ -34,9 +35,11 @@ _MODELS = {
     "last_id": "scripted-model",
 }
 
+_RESPONSES_PATHS = ("/responses", "/responses/compact", "/responses/input_tokens")
+
 
 class StrictUpstream:
-    """Speak Messages and Chat Completions on a free loopback port, from a thread, until left.
+    """Speak Messages, Chat Completions and Responses on a free loopback port, from a thread, until left.
 
     Args:
         script: what the model answers; without one, every request gets a short text.
@@ -65,6 +68,7 @@ class StrictUpstream:
     ) -> None:
         self._rules = rules or Rules()
         self._provider = Provider(script or Script(), self._rules, clock=clock)
+        self._responses = ResponsesProvider(script or Script(), self._rules, clock=clock)
         self._sleep = sleep
         self._server = LoopbackServer(self._app, port=port)
         self._inference_requests = 0
@@ -110,14 +114,14 @@ class StrictUpstream:
         """Route one request and give its answer."""
         request = exchange.request
         request_id = exchange.request_id
-        wire: WireFormat = "openai_chat" if request.path.endswith("/chat/completions") else "anthropic"
+        wire = _wire(request.path)
         if request.method in ("GET", "HEAD"):
             return self._serve_get(request, wire, request_id)
         if request.method != "POST" or not request.path.endswith(
-            ("/messages", "/messages/count_tokens", "/chat/completions")
+            ("/messages", "/messages/count_tokens", "/chat/completions", *_RESPONSES_PATHS)
         ):
             return refused(refusal_for(404, wire), wire, request_id)
-        if not request.path.endswith("/count_tokens"):
+        if not request.path.endswith(("/count_tokens", "/responses/input_tokens")):
             exchange.number = self._inference_requests
             self._inference_requests += 1
         if (refusal := self._check_transport(request, wire, fits=fits)) is not None:
@@ -134,6 +138,8 @@ class StrictUpstream:
         body = decode_json(decoded)
         if isinstance(body, Refusal):
             return refused(body, wire, request_id)
+        if wire == "openai_responses":
+            return self._serve_responses(body, exchange)
         if exchange.number is None:
             return self._provider.count_tokens(body, request_id=request_id)
         if wire == "openai_chat":
@@ -141,11 +147,20 @@ class StrictUpstream:
         betas = ",".join(value for name, value in request.headers if name == "anthropic-beta")
         return self._provider.messages(body, number=exchange.number, request_id=request_id, betas=betas)
 
+    def _serve_responses(self, body: Mapping[str, object], exchange: Exchange) -> Served:
+        if exchange.number is None:
+            return self._responses.count_tokens(body, request_id=exchange.request_id)
+        serve = self._responses.compact if exchange.request.path.endswith("/compact") else self._responses.responses
+        return serve(body, number=exchange.number, request_id=exchange.request_id)
+
     def _serve_get(self, request: ReceivedRequest, wire: WireFormat, request_id: str) -> Served:
         if request.path.endswith("/models"):
             return Served(200, write_document(_MODELS, delivery=Delivery(), fault=None))
         if request.path in ("", "/"):
             return Served(200, Written("application/json", (b"{}",), breaks=False))
+        if request.header("upgrade") is not None:
+            # A server that speaks HTTP only; clients that would rather have a socket then post instead.
+            return refused(refusal_for(426, wire, message="This server does not support WebSockets."), wire, request_id)
         return refused(refusal_for(404, wire), wire, request_id)
 
     def _check_transport(self, request: ReceivedRequest, wire: WireFormat, *, fits: bool) -> Refusal | None:
@@ -176,6 +191,12 @@ class StrictUpstream:
             return
         await send({"type": "http.response.body", "body": b"", "more_body": False})
         exchange.finished = True
+
+
+def _wire(path: str) -> WireFormat:
+    if path.endswith(_RESPONSES_PATHS):
+        return "openai_responses"
+    return "openai_chat" if path.endswith("/chat/completions") else "anthropic"
 
 
 def _received(scope: Scope, raw: bytes) -> ReceivedRequest:

@@ -13,6 +13,7 @@ from coldpress.wire.marks import read_marks
 from coldpress.wire.registry import FormatName
 from coldpress.wire.span import Misread, mask_lone_surrogates, splice
 
+_WRITTEN: Final = frozenset({"anthropic", "openai_chat"})
 _MOST_MARKS: Final = 4
 _LIMIT_KEYS: Final = ("max_completion_tokens", "max_tokens")
 
@@ -69,6 +70,8 @@ def asked_to_summarise(conversation: Conversation, *, stop: int, request: str) -
     reads the cache up to the first such reasoning only.
     """
     messages = conversation.messages
+    if conversation.format not in _WRITTEN:
+        raise ValueError(f"no request for a summary can be written in the format {conversation.format}")
     if not 1 <= stop <= len(messages):
         raise ValueError(f"stop is {stop}; it must be 1 to {len(messages)}, the messages of the request")
     if not request.strip():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeGuard
 
@@ -32,28 +33,44 @@ ROLES: dict[str, Role] = {
     "tool": "tool",
     "function": "tool",
 }
+_ANY_ROLES: dict[str, Role] = {**ROLES, "model": "assistant"}
 _MARKS = ("cache_control", "prompt_cache_breakpoint")
 _WHITE = b" \t\r\n"
 
 
 @dataclass(slots=True)
 class Turn:
-    """The calls of the assistant turn at hand, and which of them have been answered."""
+    """The calls of the assistant turn at hand, and which of them have been answered.
+
+    Where a result may come out of turn (`begin` is told to keep calls), it also knows the calls of earlier turns that
+    nothing has answered.
+    """
 
     calls: list[ToolCall] = field(default_factory=list)
     answered: set[int] = field(default_factory=set)
     open: bool = False
     _by_id: dict[str, list[int]] = field(default_factory=dict)
+    _waiting: dict[int, ToolCall] = field(default_factory=dict)
+    _waiting_by_id: dict[str, list[int]] = field(default_factory=dict)
+    _put_off: int = 0
 
-    def begin(self, role: Role) -> None:
-        """Take note of the next message's role: an assistant message after any other starts a new turn."""
+    def begin(self, role: Role, *, keeps_calls: bool = False) -> None:
+        """Take note of the next message's role: an assistant message after any other starts a new turn.
+
+        Args:
+            role: the message's.
+            keeps_calls: calls that are unanswered by then may still be answered, by `answer_any`.
+        """
         if role == "assistant" and not self.open:
+            if keeps_calls and len(self.answered) < len(self.calls):
+                self._put_off_unanswered()
             self.calls, self.answered, self._by_id = [], set(), {}
         self.open = role == "assistant"
 
-    def add(self, call: ToolCall) -> None:
-        """Take note of a call of this turn."""
-        self._by_id.setdefault(call.id, []).append(len(self.calls))
+    def add(self, call: ToolCall, *aliases: str) -> None:
+        """Take note of a call of this turn, and of other ids that a result may name it by."""
+        for call_id in dict.fromkeys((call.id, *aliases)):
+            self._by_id.setdefault(call_id, []).append(len(self.calls))
         self.calls.append(call)
 
     def answer(self, call_id: str, name: str | None = None) -> ToolCall | None:
@@ -73,10 +90,49 @@ class Turn:
         self.answered.add(fitting[0])
         return self.calls[fitting[0]]
 
+    def answer_any(self, call_id: str) -> ToolCall | None:
+        """Find the call with this id: of this turn, else among the unanswered ones of earlier turns.
+
+        An id that two of those carry is in doubt, and so is one that this turn has answered already.
+        """
+        if call_id in self._by_id or not call_id:
+            return self.answer(call_id)
+        fitting = (at for at in self._waiting_by_id.get(call_id, ()) if at in self._waiting)
+        found, other = next(fitting, None), next(fitting, None)
+        return None if found is None or other is not None else self._waiting.pop(found)
+
+    def knows(self, call_id: str) -> bool:
+        """Whether a call of this turn, or an unanswered one of an earlier turn, has this id."""
+        return call_id in self._by_id or any(at in self._waiting for at in self._waiting_by_id.get(call_id, ()))
+
+    def answer_by_name(self, name: str) -> ToolCall | None:
+        """Find the only unanswered call of this turn with this name; `None` where there are none or several."""
+        fitting = [at for at, call in enumerate(self.calls) if at not in self.answered and call.name == name]
+        if len(fitting) != 1:
+            return None
+        self.answered.add(fitting[0])
+        return self.calls[fitting[0]]
+
     def copy(self) -> Turn:
         """Give an independent copy, to be kept with a checkpoint."""
-        by_id = {call_id: list(places) for call_id, places in self._by_id.items()}
-        return Turn(list(self.calls), set(self.answered), self.open, by_id)
+        return Turn(
+            list(self.calls),
+            set(self.answered),
+            self.open,
+            {call_id: list(places) for call_id, places in self._by_id.items()},
+            dict(self._waiting),
+            {call_id: list(places) for call_id, places in self._waiting_by_id.items()},
+            self._put_off,
+        )
+
+    def _put_off_unanswered(self) -> None:
+        for call_id, places in self._by_id.items():
+            waiting = [self._put_off + at for at in places if call_id and at not in self.answered]
+            for at in waiting:
+                self._waiting[at] = self.calls[at - self._put_off]
+            if waiting:
+                self._waiting_by_id.setdefault(call_id, []).extend(waiting)
+        self._put_off += len(self.calls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +238,16 @@ def top_level(body: bytes, base: int = 0) -> tuple[Source, dict[str, Span]]:
         return source, source.members(span)
 
 
-def read_content(source: Source, content: Span | None) -> tuple[tuple[TextLiteral, ...], tuple[Opaque, ...]]:
-    """Locate what a content value holds: its texts (a bare string is one), and the parts that are no text."""
+def read_content(
+    source: Source, content: Span | None, kinds: Collection[str] = ("text",)
+) -> tuple[tuple[TextLiteral, ...], tuple[Opaque, ...]]:
+    """Locate what a content value holds: its texts (a bare string is one), and the parts that are no text.
+
+    Args:
+        source: where the span points into.
+        content: the value.
+        kinds: types of the parts whose `text` is one.
+    """
     if source.is_string(content):
         return (source.literal(content, 0),), ()
     if not source.is_array(content):
@@ -197,7 +261,7 @@ def read_content(source: Source, content: Span | None) -> tuple[tuple[TextLitera
         fields = source.members(span)
         kind = source.string(fields.get("type")) or "untyped"
         text = fields.get("text")
-        if kind == "text" and source.is_string(text):
+        if kind in kinds and source.is_string(text):
             texts.append(source.literal(text, part))
         else:
             others.append(Opaque(kind, span))
@@ -252,7 +316,7 @@ def _role_only(source: Source, span: Span, turn: Turn) -> Role:
         name = value.get("role") if isinstance(value, dict) else None
     except Misread:
         name = None
-    role: Role = ROLES.get(name, "other") if isinstance(name, str) else "other"
+    role: Role = _ANY_ROLES.get(name, "other") if isinstance(name, str) else "other"
     turn.begin(role)
     return role
 

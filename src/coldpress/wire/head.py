@@ -10,13 +10,16 @@ import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from coldpress.model.conversation import Head, Span, ToolName
 from coldpress.wire.format import Source
 from coldpress.wire.span import Misread
+
+OUTER: Final = "../"
+"""Stands in front of the keys beside the object that holds the messages, where that is not the whole body."""
 
 BILLING_LINE = "x-anthropic-billing-header:"
 """Claude Code puts a text with this beginning in `system[0]`; some versions carry a hash over the body in it."""
@@ -50,6 +53,7 @@ class Parts:
     model: str | None = None
     stream: bool = False
     system: System | None = None
+    leading: System | None = None
     tools: tuple[ToolName, ...] | None = None
     session: str | None = None
     stateful: bool = False
@@ -62,7 +66,7 @@ class Parts:
 
         Only at Anthropic are reasoning parameters and the choice of tools known to decide over cached messages.
         """
-        system = self.system or NO_SYSTEM
+        system = _joined(self.system or NO_SYSTEM, self.leading or NO_SYSTEM)
         return Head(
             model=self.model,
             identity=system.identity,
@@ -75,6 +79,15 @@ class Parts:
             server_clears=self.server_clears,
             settings=self.thinking + self.tool_choice if format_name == "anthropic" else b"",
         )
+
+
+def _joined(beside: System, leading: System) -> System:
+    """Name a system prompt of which a part stands beside the messages and a part in front of them."""
+    if NO_SYSTEM in (beside, leading):
+        return leading if beside == NO_SYSTEM else beside
+    identity = hashlib.sha256(beside.identity + leading.identity).digest()
+    exact = hashlib.sha256(beside.exact + leading.exact).digest()
+    return System(identity, exact, beside.subscription or leading.subscription)
 
 
 def read_system(texts: list[str]) -> System:
@@ -90,9 +103,11 @@ def read_system(texts: list[str]) -> System:
 
 
 def texts_of(content: Any) -> list[str]:
-    """Give the texts of a content value: a bare string, or an array of text blocks."""
+    """Give the texts of a content value: a bare string, an array of text blocks, or an object with such `parts`."""
     if isinstance(content, str):
         return [content]
+    if isinstance(content, dict):
+        content = content.get("parts")  # Gemini's
     if not isinstance(content, list):
         return []
     return [block["text"] for block in content if isinstance(block, dict) and isinstance(block.get("text"), str)]
@@ -102,15 +117,32 @@ def read_tools(value: Any) -> tuple[ToolName, ...]:
     """Give the names of the tools a request offers, in order."""
     if not isinstance(value, list):
         return ()
-    names = []
+    names: list[ToolName] = []
     for tool in value:
         if not isinstance(tool, dict):
+            continue
+        inner = tool.get("functionDeclarations") or tool.get("function_declarations") or tool.get("tools")
+        if isinstance(inner, list):  # Gemini's list, or a namespace of Responses
+            space = tool.get("name")
+            held = read_tools(inner)
+            names += [ToolName(name_in_namespace(space, name)) for name in held] if isinstance(space, str) else held
             continue
         function = tool.get("function")
         name = (function if isinstance(function, dict) else tool).get("name") or tool.get("type")
         if isinstance(name, str):
             names.append(ToolName(name))
     return tuple(names)
+
+
+def name_in_namespace(namespace: str, name: str) -> str:
+    """Name a tool of a namespace of Responses: a server's tool as agents write it, any other by its own name.
+
+    >>> name_in_namespace("mcp__github", "get_issue"), name_in_namespace("agents", "spawn_agent")
+    ('mcp__github__get_issue', 'spawn_agent')
+    """
+    if not namespace.startswith("mcp__") or name.startswith("mcp__"):
+        return name
+    return f"{namespace.rstrip('_')}__{name.lstrip('_')}"
 
 
 def read_session(metadata: Any) -> str | None:
@@ -135,26 +167,29 @@ def read_session(metadata: Any) -> str | None:
 def read_parts(source: Source, fields: Mapping[str, Span]) -> dict[str, Any]:
     """Read the top-level values we use from where they stand, as arguments for `Parts`."""
     found: dict[str, Any] = {}
-    for key, span in fields.items():
+    for name, span in fields.items():
+        key = name.removeprefix(OUTER)
         try:
             match key:
                 case "model":
                     found["model"] = source.string(span)
                 case "stream":
                     found["stream"] = source.value(span) is True
-                case "system":
+                case "system" | "instructions" | "systemInstruction" | "system_instruction":
                     found["system"] = read_system(texts_of(source.value(span)))
                 case "tools":
                     found["tools"] = read_tools(source.value(span))
-                case "metadata" | "prompt_cache_key":
+                case "metadata" | "client_metadata" | "prompt_cache_key" | "session_id":
                     value = source.value(span)
-                    session = value if key == "prompt_cache_key" and isinstance(value, str) else read_session(value)
+                    names_it = isinstance(value, str) and not key.endswith("metadata")
+                    session = value if names_it else read_session(value)
                     if session:
                         found["session"] = session
-                case "thread" | "previous_response_id":
+                case "thread" | "previous_response_id" | "conversation" | "cachedContent" | "cached_content":
                     value = source.value(span)
-                    continues = isinstance(value, dict) and value.get("type") == "continue"
-                    found["stateful"] = continues or isinstance(value, str)
+                    starts = key == "thread" and isinstance(value, dict) and value.get("type") != "continue"
+                    if value and not starts:
+                        found["stateful"] = True
                 case "thinking" | "tool_choice":
                     # `auto` is what holds where nothing is said.
                     raw = _CANONICAL.encode(source.value(span))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import msgspec
 
 from coldpress.model.conversation import Span
+from coldpress.wire.registry import Address
 from coldpress.wire.span import Misread, mask_lone_surrogates, members, splice
 
 
@@ -38,6 +39,19 @@ def named_model(body: bytes) -> NamedModel | None:
         return None if span is None else NamedModel(msgspec.json.decode(body[span.start : span.end], type=str), span)
     except (Misread, msgspec.MsgspecError):
         return None
+
+
+def model_asked(body: bytes | None, address: Address) -> str | None:
+    """Name the model that a request asks for: that of its address, which goes before any name in the body.
+
+    Args:
+        body: of the request; `None` where nobody can read it.
+        address: what its path tells.
+    """
+    if address.model is not None:
+        return address.model
+    found = named_model(body) if body is not None else None
+    return None if found is None else found.name
 
 
 def with_model(body: bytes, found: NamedModel, name: str) -> bytes:

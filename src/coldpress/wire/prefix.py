@@ -19,10 +19,10 @@ import xxhash
 
 from coldpress.model.conversation import Conversation, Message, Span, Text
 from coldpress.model.identity import chain_seed
-from coldpress.wire import anthropic, openai_chat
-from coldpress.wire.format import BlockReader, Source, Turn, read_messages, top_level
+from coldpress.wire.format import Source, Turn, read_messages, top_level
 from coldpress.wire.head import NO_SYSTEM, Parts, System, read_parts, read_system
-from coldpress.wire.registry import FormatName
+from coldpress.wire.layout import Layout, layout_of, message_spans
+from coldpress.wire.registry import FORMATS, NO_ADDRESS, Address, FormatName
 from coldpress.wire.span import Misread
 
 MARKED_MESSAGES = 8
@@ -33,10 +33,9 @@ _PER_BUCKET = 8
 _MEMO_BYTES = 64
 _MEMO_ENTRIES = 256
 _MARK_KEYS = (b'"cache_control"', b'"prompt_cache_breakpoint"')
-_BLOCKS: dict[FormatName, BlockReader] = {
-    "anthropic": anthropic.read_blocks,
-    "openai_chat": openai_chat.read_blocks,
-}
+_LEADING_SYSTEM: dict[FormatName, str] = {"openai_chat": "system", "openai_responses": "leading"}
+"""Where system messages at the very front are kept: Responses has a text beside the messages as well."""
+
 T = TypeVar("T")
 
 
@@ -44,11 +43,12 @@ T = TypeVar("T")
 class Checkpoint(Generic[T]):
     """What was read of a prefix.
 
-    `length` is in bytes and ends right behind the last of `messages`. `tools` is where the list of tools stands, if it
-    stands in front of them. `extra` is the caller's own.
+    `layout` is how the body is written. `length` is in bytes and ends right behind the last of `messages`. `tools` is
+    where the list of tools stands, if it stands in front of them. `extra` is the caller's own.
     """
 
     format: FormatName
+    layout: Layout
     length: int
     digest: bytes
     messages: tuple[Message, ...]
@@ -69,6 +69,7 @@ class Reading(Generic[T]):
     """
 
     conversation: Conversation
+    layout: Layout
     extra: T | None
     boundary: int
     turn: Turn
@@ -94,23 +95,32 @@ class Reader(Generic[T]):
         self._buckets: OrderedDict[bytes, tuple[Checkpoint[T], ...]] = OrderedDict()
         self._memo: OrderedDict[bytes, dict[str, Any]] = OrderedDict()
 
-    def read(self, body: bytes, format_name: FormatName, checkpoint: Checkpoint[T] | None) -> Reading[T]:
+    def read(
+        self,
+        body: bytes,
+        format_name: FormatName,
+        checkpoint: Checkpoint[T] | None,
+        address: Address = NO_ADDRESS,
+    ) -> Reading[T]:
         """Read a request body.
 
         Args:
             body: the client's bytes, uncompressed.
             format_name: its wire format.
             checkpoint: what `find` gave for this body.
+            address: what the path tells of the request.
 
         Raises:
             Misread: it is not a JSON object with an array of messages, or it repeats a key.
         """
+        told = {"model": address.model, "stream": address.streams}
+        beside = {key: value for key, value in told.items() if value is not None}
         if checkpoint is not None:
             try:
-                return self._continue(body, checkpoint)
+                return self._continue(body, checkpoint, beside)
             except Misread:
                 pass  # the rest does not stand on its own: read the whole body instead
-        return self._whole(body, format_name)
+        return self._whole(body, format_name, beside)
 
     def find(self, body: bytes, format_name: FormatName) -> Checkpoint[T] | None:
         """Give the checkpoint with the longest prefix of `body`, in one pass over its bytes."""
@@ -147,6 +157,7 @@ class Reader(Generic[T]):
         view = memoryview(conversation.body)
         new = Checkpoint(
             conversation.format,
+            reading.layout,
             length,
             self._hash(view[:length]),
             conversation.messages[:upto],
@@ -168,16 +179,17 @@ class Reader(Generic[T]):
             _, dropped = self._buckets.popitem(last=False)
             self._held -= sum(len(c.messages) for c in dropped)
 
-    def _continue(self, body: bytes, checkpoint: Checkpoint[T]) -> Reading[T]:
-        start, before = checkpoint.length, checkpoint.messages
+    def _continue(self, body: bytes, checkpoint: Checkpoint[T], beside: dict[str, Any]) -> Reading[T]:
+        start, before, layout = checkpoint.length, checkpoint.messages, checkpoint.layout
         if body[start] not in b",]":
             raise Misread("no message ends where the known prefix does")
         # The rest of the body, behind an opening of its own, is a JSON object again.
-        rest = b'{"messages":[' + body[start + (body[start] == 0x2C) :]
-        source, fields = top_level(rest, len(body) - len(rest))
-        if checkpoint.keys & (fields.keys() - {"messages"}):
+        rest = layout.opening + body[start + (body[start] == 0x2C) :]
+        source, outer = top_level(rest, len(body) - len(rest))
+        fields = layout.fields(source, outer)
+        if checkpoint.keys & (fields.keys() - {layout.messages}):
             raise Misread("a key is repeated behind the known prefix")
-        spans = source.elements(fields.pop("messages"))
+        spans = source.elements(fields.pop(layout.messages))
         stable = _stable(source, spans)
         found, turn = read_messages(
             source,
@@ -185,16 +197,17 @@ class Reader(Generic[T]):
             turn=checkpoint.turn.copy(),
             chain=before[-1].chain,
             leading=before[-1].role == "system" and all(m.role == "system" for m in before),
-            blocks_of=_BLOCKS[checkpoint.format],
+            blocks_of=layout.read,
             mark=stable,
         )
         messages = before + found
-        parts = checkpoint.parts | self._parts(source, fields)
+        parts = checkpoint.parts | self._parts(source, fields) | beside
         head, tools = Parts(**parts).head(checkpoint.format), _tools(fields) or checkpoint.tools
         conversation = Conversation(checkpoint.format, head, messages, body, len(before), tools)
         boundary = len(before) + stable
         return Reading(
             conversation,
+            layout,
             checkpoint.extra,
             boundary,
             turn,
@@ -204,30 +217,31 @@ class Reader(Generic[T]):
             checkpoint,
         )
 
-    def _whole(self, body: bytes, format_name: FormatName) -> Reading[T]:
-        source, fields = top_level(body)
-        place = fields.pop("messages", None)
-        if place is None or not source.is_array(place):
-            raise Misread("the body holds no array of messages")
-        spans = source.elements(place)
-        stable = _stable(source, spans)
+    def _whole(self, body: bytes, format_name: FormatName, beside: dict[str, Any]) -> Reading[T]:
+        source, outer = top_level(body)
+        layout = layout_of(source, outer, format_name)
+        fields = layout.fields(source, outer)
+        place = fields.pop(layout.messages, None)
+        spans = message_spans(source, place, layout)
+        stable = 0 if source.is_string(place) else _stable(source, spans)
         messages, turn = read_messages(
             source,
             spans,
             turn=Turn(),
             chain=chain_seed(format_name),
             leading=True,
-            blocks_of=_BLOCKS[format_name],
+            blocks_of=layout.read,
             mark=stable,
         )
-        ahead = {k: v for k, v in fields.items() if v.start < place.start}
+        ahead = {k: v for k, v in fields.items() if place is not None and v.start < place.start}
         parts = self._parts(source, ahead)
-        if format_name == "openai_chat":
-            parts["system"] = _leading_system(source, messages)
+        if format_name in _LEADING_SYSTEM:
+            parts[_LEADING_SYSTEM[format_name]] = _leading_system(source, messages)
         behind = self._parts(source, {k: v for k, v in fields.items() if k not in ahead})
-        head = Parts(**(parts | behind)).head(format_name)
+        head = Parts(**(parts | behind | beside)).head(format_name)
         conversation = Conversation(format_name, head, messages, body, tools=_tools(fields))
-        return Reading(conversation, None, stable, turn, parts, frozenset(ahead) | {"messages"}, _tools(ahead), None)
+        keys = frozenset(ahead) | {layout.messages}
+        return Reading(conversation, layout, None, stable, turn, parts, keys, _tools(ahead), None)
 
     def _parts(self, source: Source, fields: dict[str, Span]) -> dict[str, Any]:
         """Read top-level values; the long ones, which clients repeat, only when their bytes are new."""
@@ -263,7 +277,7 @@ def _length(checkpoint: Checkpoint[Any]) -> int:
 
 
 def _key(format_name: FormatName, power: int, digest: bytes) -> bytes:
-    return digest + bytes((power, format_name == "anthropic"))
+    return digest + bytes((power, FORMATS.index(format_name)))
 
 
 def _tools(fields: dict[str, Span]) -> Span | None:

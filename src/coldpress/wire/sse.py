@@ -13,8 +13,10 @@ from typing import TypeVar
 
 import msgspec
 
+from coldpress.model.native import Applied
 from coldpress.model.records import Miss
 from coldpress.model.usage import Usage
+from coldpress.wire.gemini_reply import USAGE_WORD, read_chunks
 from coldpress.wire.reply_facts import anthropic_miss, openai_miss, transformations
 from coldpress.wire.usage import UsageFields
 from coldpress.wire.usage_fields import read_usage
@@ -39,6 +41,7 @@ class TapResult:
         miss: why the cache was missed, where the provider was asked and said so.
         transformations: what the provider did to reasoning in the history, one `kind:reason` each, at most 50.
         message_id: the provider's name for the reply.
+        applied: what the provider says it did to the prompt by itself.
     """
 
     usage: Usage = field(default_factory=Usage)
@@ -50,6 +53,7 @@ class TapResult:
     miss: Miss | None = None
     transformations: tuple[str, ...] = ()
     message_id: str | None = None
+    applied: tuple[Applied, ...] = ()
 
 
 class _Event(msgspec.Struct):
@@ -90,13 +94,15 @@ class UsageTap:
     """
 
     __slots__ = (
-        "_carry", "_dead", "_error", "_fields", "_id", "_miss", "_model", "_opening", "_parts", "_size", "_sse",
-        "_transformations",
+        "_carry", "_dead", "_error", "_fields", "_gemini", "_id", "_miss", "_model", "_opening", "_parts", "_size", "_sse",
+        "_transformations", "_usage",
     )  # fmt: skip
 
     def __init__(self, format_name: str, content_type: str) -> None:
         self._sse = "text/event-stream" in content_type.lower()
         self._fields = UsageFields(format_name)
+        self._gemini = format_name == "gemini"
+        self._usage = USAGE_WORD if self._gemini else _USAGE
         self._carry = b""
         self._parts: list[bytes] = []
         self._size = 0
@@ -154,16 +160,21 @@ class UsageTap:
             self._parts, self._dead = [], True
 
     def _scan(self, block: bytes) -> None:
-        if not self._opening and _USAGE not in block and _ERROR not in block:
+        if not self._opening and self._usage not in block and _ERROR not in block:
             return
         for event in block.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n\n"):
-            if self._opening or _ERROR in event or (_USAGE in event and not _says_no_usage(event)):
+            if self._opening or _ERROR in event or (self._usage in event and (self._gemini or not _says_no_usage(event))):
                 lines = [line[5:].lstrip() for line in event.split(b"\n") if line.startswith(b"data:")]
+                if self._gemini and not lines:
+                    lines = [event]  # its own errors come bare between events
                 if lines:
                     self._event(b"\n".join(lines))
                     self._opening = 0 if self._id is not None else max(0, self._opening - 1)
 
     def _event(self, payload: bytes) -> None:
+        if self._gemini:
+            _tried(self._chunks, payload)
+            return
         event = _tried(_EVENT.decode, payload)
         if event is None:
             return
@@ -171,6 +182,13 @@ class UsageTap:
         if event.message and (message := _tried(_EVENT.decode, event.message)) is not None:
             self._take(message)
         self._take(event)
+
+    def _chunks(self, payload: bytes | msgspec.Raw) -> None:
+        for chunk in read_chunks(payload):
+            self._error = self._error or chunk.failed
+            self._id = self._id or chunk.id
+            self._model = chunk.model or self._model
+            self._take_usage(chunk.usage)
 
     def _take(self, said: _Event) -> None:
         self._id = self._id or said.id

@@ -215,6 +215,9 @@ def _output(seen: WireUsage, prompt: int | None) -> tuple[int | None, int | None
     output = seen.completion_tokens if seen.completion_tokens is not None else seen.output_tokens
     if output is None and seen.candidates_token_count is not None:
         output = seen.candidates_token_count + (seen.thoughts_token_count or 0)
+    if output is None and seen.thoughts_token_count and seen.total_token_count is not None and prompt is not None:
+        # Cut while it thought, or in the middle of a stream: a count of no candidates is left out.
+        output = max(seen.thoughts_token_count, seen.total_token_count - prompt)
     if output is None:
         return None, reasoning
     total = seen.total_tokens if seen.total_tokens is not None else seen.total_token_count

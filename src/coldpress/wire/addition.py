@@ -1,0 +1,36 @@
+"""Put a member of our own beside a client's in the body of a request; every byte of the client's stays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from coldpress.model.conversation import Span
+
+_WHITE = b" \t\r\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Addition:
+    """JSON text to put between two bytes of a body: `span` has no length."""
+
+    span: Span
+    literal: bytes
+
+
+def member(body: bytes, key: str, value: bytes) -> Addition:
+    """Give what adds a member at the end of the body's object.
+
+    Args:
+        body: a JSON object that has members, none of them `key`.
+        key: of plain ASCII letters and underscores.
+        value: JSON text.
+    """
+    end = len(body.rstrip(_WHITE)) - 1
+    return Addition(Span(end, end), b',"' + key.encode() + b'":' + value)
+
+
+def element(body: bytes, array: Span, value: bytes) -> Addition:
+    """Give what adds an element at the end of the array at `array`; `value` is JSON text."""
+    inner = body[array.start + 1 : array.end - 1].strip(_WHITE)
+    end = array.end - 1
+    return Addition(Span(end, end), (b"," if inner else b"") + value)

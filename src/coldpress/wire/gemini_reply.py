@@ -1,0 +1,73 @@
+"""Read what a Gemini reply says of itself: one chunk of a stream, a whole reply, or the array of chunks of one.
+
+A stream without `alt=sse` comes as one JSON array. Code Assist puts every chunk into `{"response": ...}`. Counts of
+usage are those so far, on any chunk, so the last stand (google-genai 3.6.1, `GenerateContentResponse`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+import msgspec
+
+USAGE_WORD: Final = b'"usageMetadata"'
+"""Stands in every chunk with counts; in the text of a reply the quotes would be escaped."""
+
+_WHITE: Final = b" \t\r\n"
+
+
+@dataclass(frozen=True, slots=True)
+class GeminiChunk:
+    """What one chunk says.
+
+    Attributes:
+        id: the provider's name for the reply.
+        model: the model that answered, in the provider's word.
+        usage: JSON of its counts; empty where it has none.
+        failed: it is an error.
+    """
+
+    id: str | None = None
+    model: str | None = None
+    usage: msgspec.Raw = field(default_factory=msgspec.Raw, repr=False)
+    failed: bool = False
+
+
+class _Chunk(msgspec.Struct):
+    id: str | None = msgspec.field(default=None, name="responseId")
+    model: str | None = msgspec.field(default=None, name="modelVersion")
+    usage: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="usageMetadata")
+    error: msgspec.Raw = msgspec.Raw()
+    response: msgspec.Raw = msgspec.Raw()
+
+
+_CHUNK: Final = msgspec.json.Decoder(_Chunk)
+_LIST: Final = msgspec.json.Decoder(list[msgspec.Raw])
+
+
+def read_chunks(payload: bytes | msgspec.Raw) -> Iterator[GeminiChunk]:
+    """Give the chunks that one event or one body holds, in order.
+
+    Raises:
+        msgspec.MsgspecError: it is not JSON of this shape; chunks in front of the fault have been given.
+    """
+    raw = bytes(payload).strip(_WHITE)
+    if raw.startswith(b"["):
+        for one in _LIST.decode(raw):
+            yield _read(one)
+    else:
+        yield _read(raw)
+
+
+def _read(raw: bytes | msgspec.Raw) -> GeminiChunk:
+    said = _CHUNK.decode(raw)
+    failed = _there(said.error)
+    if _there(said.response):  # Code Assist's envelope
+        said = _CHUNK.decode(said.response)
+    return GeminiChunk(said.id, said.model, said.usage if _there(said.usage) else msgspec.Raw(), failed)
+
+
+def _there(raw: msgspec.Raw) -> bool:
+    return bool(raw) and bytes(raw) != b"null"
