@@ -41,14 +41,15 @@ class Biller:
         if not outcome.usage.known:
             return Bill(None, ("usage",), None)
         at = datetime.fromtimestamp(receipt.received_at, tz=UTC)
-        prices = self._prices(receipt.provider, receipt.model, at)
+        prices = self.prices(receipt.provider, receipt.model, at)
         costs = [cost_usd(outcome.usage, prices)]
-        costs += [cost_usd(usage, self._prices(receipt.provider, model, at)) for model, usage in outcome.others]
+        costs += [cost_usd(usage, self.prices(receipt.provider, model, at)) for model, usage in outcome.others]
         missing = tuple(dict.fromkeys(word for cost in costs if isinstance(cost, Unpriced) for word in cost.missing))
         total = None if missing else sum(cost for cost in costs if isinstance(cost, float))
         return Bill(total, missing, prices.label if isinstance(prices, Prices) else None)
 
-    def _prices(self, provider: str, model: str, at: datetime) -> Prices | Unpriced:
+    def prices(self, provider: str, model: str, at: datetime) -> Prices | Unpriced:
+        """Give the prices of a model at a moment, those of the settings first."""
         found = self._settings.provider(provider)
         overrides = found.prices if found else {}
         return prices_for(model, provider=provider, at=at, overrides=overrides, table=self._settings.prices)

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import time
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 
+from coldpress.cli.bill import Biller
+from coldpress.cli.mark_waste import MEANING, REMEDY, Waste, wastes
 from coldpress.cli.open_store import opened
 from coldpress.cli.options import FiniteRange, config_option, json_option, load_for_reading, store_option
-from coldpress.cli.output import print_json, printable, say_count, say_time, warn
+from coldpress.cli.output import print_json, printable, say_count, say_time, say_usd, warn
 from coldpress.cli.reach import Reach, reach, stranded_clients
 from coldpress.cli.symptoms import Symptom, symptoms
 from coldpress.config.settings import Settings
+from coldpress.measure.prices import Prices, Unpriced
+from coldpress.model.records import Receipt
 from coldpress.stores.base import DAY_SECONDS, LedgerEntry
 
 
@@ -27,6 +33,7 @@ class Diagnosis:
     requests: int
     above_trigger: int
     found: tuple[Symptom, ...]
+    wasted: tuple[Waste, ...]
     warnings: tuple[str, ...]
 
 
@@ -40,8 +47,8 @@ def command(*, config_path: Path | None, store_path: Path | None, days: float, l
     """Say what goes wrong with conversations of late, and what to do.
 
     Read from the ledger: calls made again because their result was taken away, prohibitions that got lost, caches that
-    were broken, prompts that cannot be made small enough. Nothing of it holds text of a conversation. Warnings go to
-    stderr, or into the JSON.
+    were broken, prompts that cannot be made small enough, and by estimate what clients' cache marks waste. Nothing of
+    it holds text of a conversation. Warnings go to stderr, or into the JSON.
     """
     settings = load_for_reading(config_path, store_path)
     entries = _entries(settings, since=time.time() - days * DAY_SECONDS, limit=limit)
@@ -52,6 +59,7 @@ def command(*, config_path: Path | None, store_path: Path | None, days: float, l
         requests=len(entries),
         above_trigger=sum(entry.receipt.pressure is not None for entry in entries),
         found=symptoms(entries),
+        wasted=wastes(entries, functools.partial(_prices, Biller(settings))),
         warnings=(*settings.warnings, *stranded_clients(found, os.environ)),
     )
     if as_json:
@@ -71,6 +79,11 @@ def _entries(settings: Settings, *, since: float, limit: int) -> list[LedgerEntr
     return [entry for entry in listed if entry.receipt.received_at >= since]
 
 
+def _prices(biller: Biller, receipt: Receipt) -> Prices | Unpriced:
+    at = datetime.fromtimestamp(receipt.received_at, tz=UTC)
+    return biller.prices(receipt.provider, receipt.model or "", at)
+
+
 def _as_object(diagnosis: Diagnosis) -> dict[str, object]:
     return {
         "gateway": asdict(diagnosis.gateway),
@@ -79,6 +92,10 @@ def _as_object(diagnosis: Diagnosis) -> dict[str, object]:
         "above_trigger": diagnosis.above_trigger,
         "found": [
             {**asdict(symptom), "words": dict(symptom.words), **asdict(symptom.advice)} for symptom in diagnosis.found
+        ],
+        "wasted": [
+            {**asdict(waste), "meaning": MEANING[waste.kind], "remedy": REMEDY[waste.kind]}
+            for waste in diagnosis.wasted
         ],
         "warnings": list(diagnosis.warnings),
     }
@@ -104,6 +121,16 @@ def _as_text(diagnosis: Diagnosis) -> str:
         ]
         if symptom.words:
             lines.append(f"  words   {', '.join(f'{printable(word)} {times:,}' for word, times in symptom.words)}")
-    if not diagnosis.found:
+    for waste in diagnosis.wasted:
+        worth = "no price is known" if waste.usd is None else f"{say_usd(waste.usd)} by estimate"
+        lines += [
+            "",
+            f"{waste.kind}: {say_count(waste.tokens)} tokens, {worth}; {printable(waste.harness or 'a client')} at "
+            f"{printable(waste.model)}, {say_count(waste.requests)} requests in {say_count(waste.conversations)} "
+            "conversations",
+            f"  what    {MEANING[waste.kind]}",
+            f"  to do   {REMEDY[waste.kind]}",
+        ]
+    if not diagnosis.found and not diagnosis.wasted:
         lines += ["", "Nothing was found." if diagnosis.requests else "There are no requests to judge by."]
     return "\n".join(lines)
