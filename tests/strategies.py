@@ -270,3 +270,46 @@ def responses_request(items: list[dict[str, object]], **top: object) -> dict[str
     names = ["Read", "Bash", "Grep", "Glob", "WebFetch", "Edit", "mystery_tool", "mcp__x__y"]
     tools = [{"type": "function", "name": n, "parameters": {}} for n in names]
     return {"model": "gpt-5-codex", "stream": True, "input": items, "tools": tools, "store": False, **top}
+
+
+def gemini_contents(steps: list[Step], task: str = "do the task") -> list[dict[str, object]]:
+    """Write steps as turns of Gemini's; every other step's calls have ids, and its first call is signed."""
+    contents: list[dict[str, object]] = [{"role": "user", "parts": [{"text": task}]}]
+    for number, step in enumerate(steps):
+        if not step.calls:
+            signed = {"text": step.prose, "thoughtSignature": f"c2ln{number}"}
+            contents.append({"role": "model", "parts": [{"text": step.prose or ".", "thought": True}, signed]})
+            contents.append({"role": "user", "parts": [{"text": step.prose or "go on"}, {"novelPart": step.odd}]})
+            continue
+        calls: list[object] = []
+        answers: list[object] = []
+        for k, (tool, text, array) in enumerate(step.calls):
+            named = {"id": f"{tool}_{number}_{k}", "name": tool} if number % 2 else {"name": tool}
+            signature = {} if k else {"thoughtSignature": f"c2ln{number}"}
+            calls.append({"functionCall": {**named, "args": arguments_for(tool, number)}, **signature})
+            response: dict[str, object] = {"output": text}
+            if array:
+                response = {"content": [{"type": "text", "text": text}], "odd": step.odd}
+            elif step.failed and k == 0:
+                response = {"error": text}
+            answers.append({"functionResponse": {**named, "response": response}})
+        contents += [{"role": "model", "parts": calls}, {"role": "user", "parts": answers}]
+    return contents
+
+
+def gemini_request(contents: list[dict[str, object]], **top: object) -> dict[str, object]:
+    """A whole request in gemini-cli's order: the turns in front of system and tools, the model in the address."""
+    names = ["Read", "Bash", "Grep", "Glob", "WebFetch", "Edit", "mystery_tool", "mcp__x__y"]
+    return {
+        "contents": contents,
+        "systemInstruction": {"role": "user", "parts": [{"text": "You are an agent."}]},
+        "tools": [{"functionDeclarations": [{"name": n, "parametersJsonSchema": {}} for n in names]}],
+        "generationConfig": {"temperature": 1.0},
+        **top,
+    }
+
+
+def code_assist_request(contents: list[dict[str, object]]) -> dict[str, object]:
+    """The same in the envelope of Code Assist, which names the model."""
+    inner = gemini_request(contents, session_id="s")
+    return {"model": "gemini-2.5-flash", "project": "p", "user_prompt_id": "u", "request": inner}

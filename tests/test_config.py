@@ -19,6 +19,7 @@ from coldpress.config.template import template
 from coldpress.engine.policy import DEFAULT_POLICY
 from coldpress.measure.rates import Rates
 from coldpress.model.errors import ConfigError
+from coldpress.wire.registry import FORMATS
 
 HOME = {"HOME": "/home/someone"}
 
@@ -327,19 +328,19 @@ class TestProviders:
         assert provider is not None
         assert (provider.url, provider.formats, provider.operation) == (
             "https://api.openai.com",
-            ("openai_chat",),
+            ("openai_chat", "openai_responses"),
             "observe",
         )
 
-    def test_an_own_provider_reads_both_formats_unless_it_says_one(self, tmp_path: Path) -> None:
+    def test_an_own_provider_reads_every_format_unless_it_says_one(self, tmp_path: Path) -> None:
         both = "[providers.a]\nurl = 'https://a.example/base/'\n"
         one = "[providers.b]\nurl = 'https://b.example'\nformat = 'openai'\n"
         settings = read(tmp_path, both + one)
         first, second = settings.provider("a"), settings.provider("b")
         assert first is not None
         assert second is not None
-        assert (first.url, first.formats) == ("https://a.example/base", ("anthropic", "openai_chat"))
-        assert second.formats == ("openai_chat",)
+        assert (first.url, first.formats) == ("https://a.example/base", FORMATS)
+        assert second.formats == ("openai_chat", "openai_responses")
         assert settings.provider("c") is None
 
     def test_providers_take_over_the_top_level_operation(self, tmp_path: Path) -> None:
@@ -368,7 +369,7 @@ class TestProviders:
     @pytest.mark.parametrize("row", BUILTIN_PROVIDERS, ids=lambda row: row.name)
     def test_built_in_addresses_need_the_version_from_the_client(self, row: object) -> None:
         url = row.url  # type: ignore[attr-defined]
-        assert re.fullmatch(r"https://[a-z0-9.]+(/[a-z]+)*", url)
+        assert re.fullmatch(r"https://[a-z0-9.-]+(/[a-z-]+)*", url)
         assert not re.search(r"/v\d+$", url)
 
 
@@ -483,7 +484,7 @@ class TestReferenceExperiment:
         assert settings.plugins.order == ("schema_translator", "intent", "keyword_compactor")
         search = settings.policy.rules[2]
         assert (search.first_pass, search.rerun) == (True, "Repeat the search to recover every result.")
-        assert settings.provider("deepseek").formats == ("openai_chat",)  # type: ignore[union-attr]
+        assert settings.provider("deepseek").formats == ("openai_chat", "openai_responses")  # type: ignore[union-attr]
         assert settings.provider("deepseek-anthropic").formats == ("anthropic",)  # type: ignore[union-attr]
         assert (settings.limits.concurrency, settings.limits.rpm) == (10, 100)
         assert not any("not built" in warning or "plugins.order" in warning for warning in settings.warnings)

@@ -150,7 +150,7 @@ def test_p07_an_orphaned_result_of_the_clients_goes_on_as_it_is(orphan: list[Any
     assert old == C
 
 
-def test_p09_a_responses_request_with_an_unanswered_call_goes_on_unread() -> None:
+def test_p09_a_responses_request_with_an_unanswered_call_goes_on_as_it_is() -> None:
     items = [{"type": "function_call", "call_id": "call_P", "name": "shell", "arguments": "{}"}, {"role": "user"}]
     body = dump({"model": "gpt-5", "input": [*items, {"type": "function_call_output", "call_id": "Q", "output": A}]})
     with StrictUpstream() as upstream, gateway(upstream.url) as gate:

@@ -10,10 +10,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from http.client import HTTPConnection
 
+from missed import none_is_ours
 from support import settings as built_in
 
 from coldpress.config import Settings
 from coldpress.drive import Driver
+from coldpress.drive.warmth import Sleep
 from coldpress.gateway.serve import serving
 from coldpress.gateway.settings import Limits, gateway_settings
 from coldpress.model.records import Receipt
@@ -82,10 +84,12 @@ def gateway(
     limits: Limits | None = None,
     name: str = "up",
     clock: Callable[[], float] = time.time,
+    sleep: Sleep = asyncio.sleep,
 ) -> Iterator[Gate]:
     """Serve in front of one upstream that speaks both formats; the operation is that of the settings.
 
     Its name decides which prices and cache rules hold for it; of its prices in the settings those of the same name.
+    Where those are the default ones, no miss may be ours in the end.
     """
     found = settings or built_in()
     provider = replace(
@@ -106,7 +110,7 @@ def gateway(
     loop = asyncio.new_event_loop()
 
     async def serve() -> None:
-        driver = gate.driver = Driver(found, held, clock=clock)
+        driver = gate.driver = Driver(found, held, clock=clock, sleep=sleep)
         try:
             async with serving(taken, driver, clock=clock) as running:
                 gate.url = running.url
@@ -136,3 +140,5 @@ def gateway(
             loop.call_soon_threadsafe(stop.set)
         thread.join(20)
     assert not failed, failed
+    if settings is None:
+        none_is_ours(held)

@@ -69,6 +69,8 @@ def mini_text_elided(head: str, tail: str) -> str:
             id="Codex",
         ),
         pytest.param("Exit code: 0\nWall time: 1 seconds\nOutput:\na\n", "a\n", id="older Codex"),
+        pytest.param("Script completed\nWall time 3.7 seconds\nOutput:\na\nb", "a\nb", id="a script of Codex"),
+        pytest.param("Script running with cell ID 6\nWall time 9.0 seconds\nOutput:\na", "a", id="one that goes on"),
         pytest.param('{"output":"a\\nb","metadata":{"exit_code":0}}', "a\nb", id="Codex as JSON"),
         pytest.param('{"stdout": "a\\nb", "stderr": "c", "exitCode": 0}', "a\nb\nc", id="two streams"),
         pytest.param('{"output": "a\\nb", "id": 7}', '{"output": "a\\nb", "id": 7}', id="what a program printed"),

@@ -16,6 +16,7 @@ from coldpress.engine.exactness import holds_secret, judge
 
 SHELL = classify("Bash", '{"command": "npm test 2>&1 | tail -50"}')
 READ = classify("Read", '{"file_path": "/src/errors.py"}')
+SCRIPT = classify("exec", "text(await tools.exec_command({cmd}))")
 CAT = classify("bash", '{"command": "cat errors.py"}')
 GREP = classify("Grep", '{"pattern": "error"}')
 SHELL_GREP = classify("bash", '{"command": "rg error src"}')
@@ -77,6 +78,13 @@ def verdict(classified: Classified, text: str) -> str:
             SHELL, "Chunk ID: a\nWall time: 1.2 seconds\nProcess exited with code 0\nOutput:\nhi", id="Codex, exit 0"
         ),
         pytest.param(SHELL, "Exit code: 0\nWall time: 1 seconds\nOutput:\nhi", id="older Codex, exit 0"),
+        pytest.param(SCRIPT, "Script completed\nWall time 3.7 seconds\nOutput:\nhi", id="Codex, a script"),
+        pytest.param(SHELL, "Script failed to load on the first try\nok", id="a program that speaks of a script"),
+        pytest.param(
+            SCRIPT,
+            'Script completed\nWall time 3.7 seconds\nOutput:\n{"exit_code": 0, "output": "hi"}',
+            id="Codex, a command of a script",
+        ),
         pytest.param(
             SHELL,
             "Command: ls\nOutput: a\nError: (none)\nExit Code: 0\nSignal: 0\nProcess Group PGID: 7",
@@ -166,10 +174,22 @@ def test_not_a_failure(classified: Classified, text: str) -> None:
             CAT, "Chunk ID: a\nWall time: 1 seconds\nProcess exited with code 1\nOutput:\n", id="Codex, a reader"
         ),
         pytest.param(SHELL, "Exit code: 1\nWall time: 1 seconds\nOutput:\nhi", id="older Codex, exit 1"),
+        pytest.param(SCRIPT, "Script failed\nWall time 3.7 seconds\nOutput:\nhi", id="Codex, a script failed"),
+        pytest.param(SCRIPT, "Script terminated\nWall time 3.7 seconds\nOutput:\n", id="Codex, a script was stopped"),
+        pytest.param(SCRIPT, "Script error:\nReferenceError: x is not defined", id="Codex, why a script failed"),
+        pytest.param(
+            SCRIPT,
+            'Script completed\nWall time 3.7 seconds\nOutput:\n{"exit_code": 1, "output": "hi"}',
+            id="Codex, a command of a script failed",
+        ),
         pytest.param(SHELL, "Output: x\nExit Code: 3\nProcess Group PGID: 8", id="Gemini CLI, exit 3"),
         pytest.param(
             SHELL, "<untrusted_context>\nOutput: x\nSignal: SIGKILL\n</untrusted_context>", id="Gemini CLI, a signal"
         ),
+        pytest.param(
+            CAT, "<untrusted_context>\nOutput: x\nExit Code: 1\nProcess Group PGID: 8", id="Gemini CLI, a reader"
+        ),
+        pytest.param(SHELL_GREP, "Output: x\nExit Code: 2\nProcess Group PGID: 8", id="Gemini CLI, a search"),
         pytest.param(SHELL, "Command: x\nOutput: y\nError: spawn x ENOENT\nExit Code: 0", id="Qwen Code, an error"),
         pytest.param(SHELL, "<returncode>1</returncode>\n<output>\n</output>", id="mini-swe-agent, code 1"),
         pytest.param(SHELL_GREP, "<returncode>1</returncode>\n<output>\n</output>", id="mini-swe-agent, a search"),

@@ -40,6 +40,11 @@ def test_own_markers(text: str, marked: bool) -> None:
             "Wall time: 1 seconds\nOutput:\nWarning: truncated output (original token count: 90210)\nx",
             id="Codex warns",
         ),
+        pytest.param("x\n…31 chars truncated…y", id="Codex counts characters"),
+        pytest.param(
+            "Chunk ID: a1\nWall time: 1.0 seconds\nOutput:\nTotal output lines: 900\n\na…8 tokens truncated…b",
+            id="Codex cuts inside a line",
+        ),
         pytest.param("x\n[... omitted 12 of 300 lines ...]\ny", id="older Codex"),
         pytest.param("<tool_output_masked>\nx\n</tool_output_masked>", id="Gemini CLI masks"),
         pytest.param("<untrusted_context>\nOutput: <tool_output_masked>\nx", id="Gemini CLI masks inside its envelope"),

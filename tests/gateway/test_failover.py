@@ -32,6 +32,7 @@ from coldpress.config.secret import Secret
 from coldpress.drive import Inbound, Prepared
 from coldpress.gateway.failover import STATUSES
 from coldpress.gateway.settings import Limits, Provider
+from coldpress.model.conversation import Span
 from coldpress.model.records import Failover, FailoverWhy
 
 FIRST_KEY = "sk-first-0123456789abcdef"
@@ -405,3 +406,31 @@ def test_the_second_ones_key_goes_with_no_request_of_a_web_page() -> None:
         assert (both.first.requests, both.second.requests) == (0, 0)
 
     play(scenario, failing(500), own={"api_key": None})
+
+
+@pytest.mark.parametrize("model", [None, "m-2"], ids=["the same model", "another model"])
+def test_what_only_the_first_one_is_asked_for_does_not_reach_the_second(model: str | None) -> None:
+    """A provider refuses fields and headers that it does not know."""
+    asked = b',"context_management":{"edits":[]}'
+    tool = b'{"type":"memory_20250818","name":"memory"}'
+    plain = b'{ "model" : "m-1",\t"tools":[%s], "messages":[{"role":"user","content":"pressed"}] }'
+    sent = (plain % tool)[:-1] + asked + b"}"
+    places = tuple(Span(at, at + len(part)) for part in (tool, asked) for at in (sent.index(part),))
+
+    class Adding(NotingDriver):
+        async def prepare(self, inbound: Inbound) -> Prepared:
+            return replace(await super().prepare(inbound), betas=("ours-1", "theirs-1"), added=places)
+
+    async def scenario(both: Pair) -> None:
+        reply = await both.ask(
+            ANTHROPIC_PATH, gzip.compress(BODY), "content-encoding: gzip", "anthropic-beta: theirs-1"
+        )
+        assert reply.status == 200
+        assert both.first.body == sent
+        assert b"anthropic-beta: theirs-1,ours-1\r\n" in bytes(both.first.received)
+        assert both.second.body == (plain % b"").replace(b"m-1", (model or "m-1").encode())
+        head = bytes(both.second.received).partition(b"\r\n\r\n")[0]
+        assert b"anthropic-beta: theirs-1\r\n" in head
+        assert b"content-encoding" not in head
+
+    play(scenario, failing(529), driver=Adding(rewrite=lambda _: sent), own={"failover_model": model})

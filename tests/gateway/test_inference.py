@@ -60,6 +60,8 @@ def asked(driver: NotingDriver, body: bytes, *headers: str, path: str = ANTHROPI
         pytest.param("/v1/chat/completions", "openai_chat", id="bare chat completions"),
         pytest.param("/provider/up/v1/messages?beta=true", "anthropic", id="messages of a provider, with a query"),
         pytest.param("/provider/up/openai/v1/chat/completions", "openai_chat", id="a longer path"),
+        pytest.param("/v1/responses", "openai_responses", id="bare responses"),
+        pytest.param("/provider/up/backend-api/codex/responses", "openai_responses", id="Codex with an account"),
     ],
 )
 def test_what_the_driver_is_told(path: str, format_name: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 from gateway.test_serve import get
 from gateway.world import ANTHROPIC_PATH, NotingDriver, answering, ok, post, raw, run, world
 from prometheus_client.parser import text_string_to_metric_families
-from stores.samples import line, outcome, pressure, receipt
+from stores.samples import attribution, line, outcome, pressure, receipt
 
 from coldpress.gateway.figures import Figure, values
 from coldpress.gateway.figures_list import FIGURES, SECTIONS
@@ -55,8 +55,8 @@ def filled() -> MemoryStore:
     usage = Usage(fresh=10, read=90, write_short=4, write_long=3, output=5, reasoning=2)
     money = Money(0.5, 0.25, 0.625, 0.125, "p")  # net below zero
     captures = (Capture("Bash", "captured", restored=True), Capture(ODD, "absent"))
-    store.add_outcome(replace(outcome("1", usage), money=money, captures=captures))
-    store.add_outcome(outcome("2"))
+    store.add_outcome(replace(outcome("1", usage), money=money, captures=captures, attribution=attribution()))
+    store.add_outcome(replace(outcome("2"), attribution=attribution("us", "edit", 900, None)))
     return store
 
 

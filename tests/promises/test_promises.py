@@ -18,6 +18,8 @@ from strategies import (
     anthropic_request,
     chat_messages,
     chat_request,
+    code_assist_request,
+    gemini_contents,
     responses_items,
     responses_request,
     write,
@@ -33,7 +35,7 @@ from coldpress.wire.span import mask_lone_surrogates
 
 LAW = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 RUNS = st.lists(STEPS, min_size=1, max_size=5)
-FORMATS: list[FormatName] = ["anthropic", "openai_chat", "openai_responses"]
+FORMATS: list[FormatName] = ["anthropic", "openai_chat", "openai_responses", "gemini"]
 
 
 def request(name: FormatName, steps: list[Step], style: Style) -> bytes:
@@ -41,6 +43,7 @@ def request(name: FormatName, steps: list[Step], style: Style) -> bytes:
         "anthropic": lambda: anthropic_request(anthropic_messages(steps)),
         "openai_chat": lambda: chat_request(chat_messages(steps)),
         "openai_responses": lambda: responses_request(responses_items(steps)),
+        "gemini": lambda: code_assist_request(gemini_contents(steps)),
     }
     return write(made[name](), style)
 
@@ -136,8 +139,10 @@ def test_4_never_invalid(name: FormatName, steps: list[Step], style: Style) -> N
 
 def results(request: dict[str, Any]) -> list[Any]:
     found = []
-    for message in request.get("messages") or request["input"]:
-        if message.get("role") == "tool":
+    for message in listed(request):
+        if "parts" in message:
+            found += [response_text(part) for part in message["parts"] if "functionResponse" in part]
+        elif message.get("role") == "tool":
             found.append(message["content"])
         elif "output" in message:
             found.append(message["output"])
@@ -146,10 +151,26 @@ def results(request: dict[str, Any]) -> list[Any]:
     return found
 
 
+def listed(request: dict[str, Any]) -> list[Any]:
+    """The messages of a request, whatever its format calls them."""
+    within = request.get("request", request)
+    return list(within.get("messages") or within.get("contents") or within["input"])
+
+
+def response_text(part: dict[str, Any]) -> Any:
+    response = part["functionResponse"]["response"]
+    return next(response[key] for key in ("output", "error", "content") if key in response)
+
+
 def without_results(request: dict[str, Any]) -> dict[str, Any]:
     copy = json.loads(json.dumps(request))
-    for message in copy.get("messages") or copy["input"]:
-        if message.get("role") == "tool":
+    for message in listed(copy):
+        if "parts" in message:
+            for part in message["parts"]:
+                if "functionResponse" in part:
+                    response = part["functionResponse"]["response"]
+                    response |= {key: shape(response[key]) for key in response.keys() & {"output", "error", "content"}}
+        elif message.get("role") == "tool":
             message["content"] = shape(message["content"])
         elif "output" in message:
             message["output"] = shape(message["output"])

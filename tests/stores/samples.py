@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 from coldpress.model.edits import Batch, Rebuild, Standing
 from coldpress.model.identity import EditKey, original_sha
+from coldpress.model.misses import Attribution, MissCause
+from coldpress.model.native import Applied, Declined, NativeAsked
 from coldpress.model.records import Cut, Line, Operation, Outcome, Pressure, PressureReason, Reason, Receipt
 from coldpress.model.summary import Item, Summary
 from coldpress.model.usage import Usage
@@ -140,3 +142,23 @@ def receipt(
 
 def outcome(request_id: str, usage: Usage | None = None, *, status: int | None = 200) -> Outcome:
     return Outcome(request_id, status, "complete", 1.5, usage or Usage())
+
+
+def attribution(
+    cause: MissCause = "client", why: str = "tools", tokens: int | None = 4_000, usd: float | None = 0.25
+) -> Attribution:
+    """A miss, as the provider told it."""
+    return Attribution(cause, why, tokens, usd, told=True)
+
+
+def native() -> NativeAsked:
+    """What a provider was asked to do by itself: one thing asked for, one left out."""
+    return NativeAsked(("clear_tool_uses", "diagnostics"), (Declined("compaction", "client"),), 12_000)
+
+
+def applied() -> tuple[Applied, ...]:
+    """What a provider says it did: a clearing, and a summary it billed."""
+    return (
+        Applied("clear_tool_uses", 9_000, 12),
+        Applied("compact_threshold", usage=Usage(fresh=100, read=60_000, output=900), usd=0.125),
+    )

@@ -51,3 +51,9 @@ def test_a_summary_in_place_of_messages_does_not_send_the_task_back() -> None:
 
 def test_a_task_that_said_all_its_steps_is_done() -> None:
     assert BY_WORD.choose(asked(user("go"), assistant("Step 3 of 3."))) == Turn((Say(DONE),), delivery=BY_WORD.delivery)
+
+
+def test_the_items_of_a_responses_request_are_read_too() -> None:
+    said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Step 2 of 3."}]}
+    call = {"type": "function_call", "call_id": "a", "name": "bash", "arguments": "{}"}
+    assert said_steps(Asked("openai_responses", {"input": [user("go"), said, call]}, 0, 1, ("bash",))) == 2

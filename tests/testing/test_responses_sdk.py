@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import httpx
 import openai
 import pytest
 from openai.types.responses import Response
@@ -153,7 +152,7 @@ def test_faults_reach_the_sdk() -> None:
         events = list(client.responses.create(**asked, stream=True))
         assert [event.sequence_number for event in events] == [0, 1, 2, 3]
         assert (events[-1].type, events[-1].code, events[-1].message) == ("error", "server_error", "Overloaded")
-        with pytest.raises(httpx.RemoteProtocolError):
+        with pytest.raises(openai.APIConnectionError):
             list(client.responses.create(**asked, stream=True))
 
 

@@ -90,8 +90,11 @@ def test_a_response_answers_the_call(contents: list[Json], expected: list[int | 
         pytest.param({"text": "why", "thought": True}, "thought", id="a thought"),
         pytest.param({"text": "", "thoughtSignature": "cw=="}, "text", id="T03: a signed empty text"),
         pytest.param({"text": "said", "thought_signature": "cw=="}, "text", id="T03: a signed text, in snake case"),
-        pytest.param({"text": "why", "thought": True, "thoughtSignature": "cw=="}, "thought", id="T03: a signed thought"),
-        pytest.param({"inlineData": {"mimeType": "image/png", "data": "AA=="}}, "inlineData", id="an image"),
+        pytest.param(
+            {"text": "why", "thought": True, "thoughtSignature": "cw=="}, "thought", id="T03: a signed thought"
+        ),
+        pytest.param({"inlineData": {"mimeType": "image/png", "data": "AA=="}}, "image", id="an image"),
+        pytest.param({"inline_data": {"mime_type": "audio/wav", "data": "AA=="}}, "inlineData", id="a sound"),
         pytest.param({"file_data": {"file_uri": "gs://x"}}, "fileData", id="a file, in snake case"),
         pytest.param({"executableCode": {"language": "PYTHON", "code": "1"}}, "executableCode", id="code"),
         pytest.param({"codeExecutionResult": {"output": "1"}}, "codeExecutionResult", id="what the code gave"),
@@ -242,10 +245,10 @@ def test_what_says_that_a_call_failed(response: Any, failed: bool | None) -> Non
 
 
 def test_media_beside_a_response_is_no_text() -> None:
-    media = [{"inlineData": {"mimeType": "image/png", "data": "AA=="}}]
+    media = [{"inlineData": {"mimeType": "image/png", "data": "AA=="}}, {"fileData": {"fileUri": "gs://x"}}, 7]
     part = {"functionResponse": {"name": "A", "response": {"output": "r"}, "parts": media}}
     (found,) = results(read(model(call("A")), user(part)))
-    assert [other.kind for other in found.others] == ["media"]
+    assert [other.kind for other in found.others] == ["image", "media", "media"]
     assert len(found.texts) == 1
 
 

@@ -30,7 +30,7 @@ def chunk(text: str, counts: Json | None = None, **more: Any) -> Json:
     return {"candidates": [candidate], **({"usageMetadata": counts} if counts else {}), **facts, **more}
 
 
-TALK = 'the word "usageMetadata" and {"error": {"code": 500}} in prose \n\n data: {"usageMetadata": {"promptTokenCount": 1}}'
+TALK = 'the word "usageMetadata" and {"error": {}} in prose \n\n data: {"usageMetadata": {"promptTokenCount": 1}}'
 STREAM = (
     chunk("a", {"promptTokenCount": 120, "totalTokenCount": 120}),
     chunk(TALK, {"promptTokenCount": 120, "candidatesTokenCount": 3, "totalTokenCount": 123}),

@@ -229,6 +229,18 @@ TOLD = [
         id="Gemini's OpenAI face",
     ),
     pytest.param(
+        {"error": {"code": 400, "message": GEMINI.format(1200293, 1048576), "status": "INVALID_ARGUMENT"}},
+        1_200_293,
+        1_048_576,
+        id="Gemini",
+    ),
+    pytest.param(
+        [{"error": {"code": 400, "message": GEMINI.format(1200293, 1048576), "status": "INVALID_ARGUMENT"}}],
+        1_200_293,
+        1_048_576,
+        id="Gemini, a stream that is an array",
+    ),
+    pytest.param(
         {
             "error": {
                 "message": json.dumps(openai(GEMINI.format(3475108, 1048576))),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import cast
 
 import pytest
 from hypothesis import given, settings
@@ -16,6 +17,9 @@ from strategies import (
     anthropic_request,
     chat_messages,
     chat_request,
+    code_assist_request,
+    gemini_contents,
+    gemini_request,
     responses_items,
     responses_request,
     write,
@@ -47,10 +51,10 @@ def same(one: Conversation, other: Conversation) -> None:
                 assert x.arguments == y.arguments
 
 
-@pytest.mark.parametrize("name", ["anthropic", "openai_chat", "openai_responses"])
+@pytest.mark.parametrize("name", ["anthropic", "openai_chat", "openai_responses", "gemini", "gemini, enclosed"])
 @settings(max_examples=60, deadline=None)
 @given(steps=st.lists(STEPS, min_size=1, max_size=5), style=STYLES)
-def test_reading_on_equals_reading_whole(name: FormatName, steps: list[Step], style: Style) -> None:
+def test_reading_on_equals_reading_whole(name: str, steps: list[Step], style: Style) -> None:
     plain = Style(style.seed, False, style.ascii_only, False)  # spacing drawn anew each turn would be another prefix
     reader: Reader[None] = Reader(seed=1)
     for upto in range(1, len(steps) + 1):
@@ -58,11 +62,14 @@ def test_reading_on_equals_reading_whole(name: FormatName, steps: list[Step], st
             request = anthropic_request(anthropic_messages(steps[:upto]))
         elif name == "openai_responses":
             request = responses_request(responses_items(steps[:upto]))
+        elif name.startswith("gemini"):
+            request = (gemini_request if name == "gemini" else code_assist_request)(gemini_contents(steps[:upto]))
         else:
             request = chat_request(chat_messages(steps[:upto]))
         body = write(request, plain)
-        whole = Reader[None](seed=2).read(body, name, None).conversation
-        same(read(reader, body, name), whole)
+        format_name = cast(FormatName, name.partition(",")[0])
+        whole = Reader[None](seed=2).read(body, format_name, None).conversation
+        same(read(reader, body, format_name), whole)
 
 
 def grown(turns: int, marks: int = 1) -> bytes:

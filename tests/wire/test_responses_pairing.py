@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from coldpress.model.conversation import Conversation, ToolCall, ToolResult
@@ -57,6 +57,9 @@ def answers(found: Conversation) -> list[str | None]:
         ),
         pytest.param(
             [ask("a", "A"), give("a"), ask("b", "B"), give("b"), give("a")], ["A", "B", None], id="answered long ago"
+        ),
+        pytest.param(
+            [ask("a", "A"), USER, ask("b", "B"), give("b"), give("a"), give("a")], ["B", "A", None], id="late, twice"
         ),
         pytest.param(
             [ask("a", "A"), USER, ask("a", "B"), give("a"), give("a")],
@@ -120,11 +123,13 @@ ITEMS = st.one_of(
     st.just({"type": "item_reference", "id": "x"}),
     st.just({"type": "novelty"}),
 )
+LATE = [ask("a", "A"), USER, ask("b", "B"), USER, ask("c", "A"), USER, give("b"), give("a"), give("a"), give("c")]
 LAW = settings(max_examples=150, deadline=None)
 
 
 @LAW
 @given(st.lists(ITEMS, max_size=14))
+@example(LATE)
 def test_no_call_is_answered_twice_and_none_before_it_is_made(items: list[dict[str, Any]]) -> None:
     found = read(body_of(*items))
     calls = [(at, b) for at, m in enumerate(found.messages) for b in m.blocks if isinstance(b, ToolCall)]
@@ -147,6 +152,7 @@ def test_what_comes_later_changes_no_pair(items: list[dict[str, Any]], upto: int
 
 @LAW
 @given(st.lists(ITEMS, min_size=1, max_size=14))
+@example(LATE)
 def test_reading_on_from_any_checkpoint_is_reading_whole(items: list[dict[str, Any]]) -> None:
     for first in range(len(items)):
         reader: Reader[None] = Reader(seed=1)

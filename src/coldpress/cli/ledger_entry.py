@@ -7,6 +7,7 @@ from coldpress.cli.ledger_extras import extra_facts
 from coldpress.cli.ledger_pressure import pressure_facts
 from coldpress.cli.ledger_view import say_ended
 from coldpress.cli.output import UNKNOWN, printable, say_count, say_time, say_usd, table_lines
+from coldpress.model.misses import Attribution
 from coldpress.model.records import Cut, Line, Outcome, Reason, Receipt
 from coldpress.stores.base import LedgerEntry
 from coldpress.stores.tally import APPLIED
@@ -82,9 +83,17 @@ def _reply_facts(entry: LedgerEntry, bill: Bill) -> tuple[tuple[str, str], ...]:
         facts.append(("other models", "; ".join(steps)))
     if outcome is not None and outcome.miss is not None:
         facts.append(("missed", f"{outcome.miss.reason}, {say_count(outcome.miss.tokens)} tokens"))
+    if outcome is not None and outcome.attribution is not None:
+        facts.append(("missed by", _missed_by(outcome.attribution)))
     if outcome is not None and outcome.transformations:
         facts.append(("reasoning", ", ".join(outcome.transformations)))
     return (*facts, ("cost", _cost(bill)), ("saved", _saved(outcome)))
+
+
+def _missed_by(found: Attribution) -> str:
+    """Say who is to answer for what was not read."""
+    told = "the provider says so" if found.told else "as it follows from what was sent"
+    return f"{found.cause} ({found.why}), {say_count(found.tokens)} tokens, {say_usd(found.usd)} USD, {told}"
 
 
 def _count(receipt: Receipt, reasons: frozenset[Reason]) -> str:

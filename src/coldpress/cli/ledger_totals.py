@@ -40,7 +40,18 @@ def _facts(totals: Totals) -> tuple[tuple[str, str], ...]:
         ("cuts applied", _words(totals.cuts_applied)),
         ("cuts declined", _words(totals.cuts_declined)),
         ("reasoning dropped", f"{say_count(totals.edits_noticed)} replies"),
+        ("caches missed", _misses(totals)),
     )
+
+
+def _misses(totals: Totals) -> str:
+    """Say how many replies read less than they could have, and how many of these are our doing, none as well."""
+    found, ours = totals.misses, totals.misses.caused_by_us
+    others = (f"{one.misses:,} {cause}" for cause, one in found.by_cause if cause != "us")
+    told = f"{say_count(ours.misses)} caused by us"
+    if ours.misses:
+        told += f" ({_tokens(ours.tokens)} tokens, {_usd(ours.cost)} USD)"
+    return f"{found.misses:,} of {found.replies:,} replies that report reads: {', '.join((told, *others))}"
 
 
 def _eligible(totals: Totals) -> str:

@@ -14,12 +14,14 @@ from typing import Final, Literal
 from coldpress.config.about import say
 from coldpress.config.budget_keys import BudgetKeys, BudgetRowKeys
 from coldpress.config.limit_keys import LimitKeys
+from coldpress.config.native_keys import NativeKeys
 from coldpress.config.notes_keys import NotesKeys
 from coldpress.config.offload_keys import OffloadKeys
 from coldpress.config.plugin_keys import PluginsKeys
 from coldpress.config.price_keys import PriceKeys
 from coldpress.config.rule_keys import RuleKeys
 from coldpress.config.summariser_keys import SummariserKeys
+from coldpress.config.warmth_keys import WarmthKeys
 from coldpress.measure.price_tables import PriceTableName
 from coldpress.model.records import Operation
 from coldpress.stores.base import Bounds
@@ -106,6 +108,12 @@ class ProviderKeys:
             example='"anthropic/claude-sonnet-4.5"',
             unset="the model that the request names",
         ),
+    )
+    warmth: WarmthKeys = field(
+        default_factory=WarmthKeys, metadata=say("What may be spent so that conversations' prefixes are held.")
+    )
+    native: NativeKeys = field(
+        default_factory=NativeKeys, metadata=say("What the provider is asked to do to prompts by itself.")
     )
     pricing: Mapping[str, PriceKeys] = field(
         default_factory=dict,

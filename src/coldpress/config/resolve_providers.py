@@ -12,6 +12,7 @@ from urllib.parse import SplitResult, urlsplit
 from coldpress.config.builtin_providers import ALL, BUILTIN_PROVIDERS, OPENAI, BuiltinProvider
 from coldpress.config.keys import FormatWord, ProviderKeys
 from coldpress.config.masked import shown, variable_problem
+from coldpress.config.native_keys import build_native
 from coldpress.config.resolve_prices import build_prices
 from coldpress.config.secret import Secret
 from coldpress.config.settings import Provider
@@ -77,6 +78,8 @@ def build_providers(
                 rpm=keys.rpm,
                 failover=keys.failover,
                 failover_model=keys.failover_model,
+                warmth=keys.warmth,
+                native=build_native(keys.native, f"providers.{name}", problems, warnings),
             )
         )
     return BuiltProviders(tuple(providers), tuple(problems), tuple(warnings))

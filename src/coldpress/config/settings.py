@@ -12,7 +12,9 @@ from coldpress.config.offload_settings import OffloadSettings
 from coldpress.config.plugin_settings import PluginSettings
 from coldpress.config.secret import Secret
 from coldpress.config.summariser_settings import SummariserSettings
+from coldpress.config.warmth_keys import WarmthKeys
 from coldpress.engine.budget import Budgets
+from coldpress.engine.native import Native
 from coldpress.engine.policy import Policy
 from coldpress.measure.price_tables import PriceTableName
 from coldpress.measure.rates import Prices
@@ -38,6 +40,8 @@ class Provider:
         rpm: inference requests that go to it in any 60 seconds, `None` for no limit of its own.
         failover: name of the provider that is asked once where this one fails, `None` where there is none.
         failover_model: what that one is asked for, `None` for the model that the request names.
+        warmth: what may be spent so that conversations' prefixes are held.
+        native: what it is asked to do to prompts by itself.
     """
 
     name: str
@@ -50,6 +54,8 @@ class Provider:
     rpm: int | None = None
     failover: str | None = None
     failover_model: str | None = None
+    warmth: WarmthKeys = field(default_factory=WarmthKeys)
+    native: Native = field(default_factory=Native)
 
     @property
     def prices(self) -> dict[str, Prices]:

@@ -242,6 +242,20 @@ def _without_summaries(
     return Money(bill, without - with_edits + rewrite_usd, rewrite_usd, prices=label)
 
 
+def missed_usd(tokens: int, usage: Usage, prices: Prices | Unpriced, *, prompt_tokens: int | None) -> float | None:
+    """What tokens of a prompt cost above their price as a read, since they were not read; `None` where unknown.
+
+    Args:
+        tokens: how many.
+        usage: of the reply: whether it wrote them for long, for short or not at all.
+        prices: of the model that was asked.
+        prompt_tokens: length of the prompt, on which the rates may depend.
+    """
+    if isinstance(prices, Unpriced) or prompt_tokens is None:
+        return None
+    return tokens * _above_read(usage, prices.at(prompt_tokens)) / _MTOK
+
+
 def _put_back(usage: Usage, removed: Removed, rewritten: int) -> Usage:
     """The usage of the same request without our edits."""
     as_read = removed.held if usage.read else 0

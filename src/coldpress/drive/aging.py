@@ -71,6 +71,7 @@ class Question:
         headers: of the request, those that say how its body is read.
         learned_tokens: of the model's window, where a refusal has told it.
         refused: the request that this one is or goes on from, where that was the last one and too long for this model.
+        cleared: the provider is asked to take old results out of the prompt by itself, so masks rest.
     """
 
     name: str
@@ -85,6 +86,7 @@ class Question:
     headers: tuple[tuple[str, str], ...] = ()
     learned_tokens: int | None = None
     refused: Refused | None = None
+    cleared: bool = False
 
     @property
     def branch(self) -> str:
@@ -224,7 +226,7 @@ class Aging:
         """Say what has to be done to consider a request; cheap."""
         known = self._known.get((asked.name, asked.conversation.head.tools)) or Known()
         known = known if known.holds(asked.session) else Known()
-        terms = self.terms(asked) if self._accounts.ready else None
+        terms = self._gate_terms(asked) if self._accounts.ready else None
         if terms is None or len(asked.session.shown) - len(known.shown) > MOST_LOOKED_AT:
             return Look(asked, known, terms, is_heavy=True)
         due = aged_results.due(asked.session, self.rule_of, known, prefilled=_is_prefilled(asked.conversation))
@@ -238,7 +240,7 @@ class Aging:
 
     def consider(self, look: Look) -> Considered | None:
         """Decide on the aged results of a request; `None` where there are none."""
-        asked, terms = look.asked, look.terms or self.terms(look.asked)
+        asked, terms = look.asked, look.terms or self._gate_terms(look.asked)
         conversation, session = asked.conversation, asked.session
         prefilled = _is_prefilled(conversation)
         due, settled = look.due or aged_results.due(session, self.rule_of, look.known, prefilled=prefilled)
@@ -308,6 +310,10 @@ class Aging:
         if mark is not None and asked.session.rebuild is not None and mark.message in asked.session.rebuild:
             mark = None  # what stands in the place of these messages takes no mark of ours
         return (replace(weighed, cut=replace(weighed.cut, mark=True)) if mark else weighed), mark
+
+    def _gate_terms(self, asked: Question) -> Terms | Cut:
+        """The same as `terms`, but where the provider clears the prompt by itself."""
+        return Cut("native") if asked.cleared else self.terms(asked)
 
     def terms(self, asked: Question) -> Terms | Cut:
         """What the gate decides on, or the reason why it cannot."""

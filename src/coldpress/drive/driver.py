@@ -22,6 +22,7 @@ from typing import TypeVar
 from coldpress.config.settings import Settings
 from coldpress.drive.accounts import Accounts
 from coldpress.drive.aging import Considered
+from coldpress.drive.beside import NOTHING, Beside
 from coldpress.drive.calls import Calls
 from coldpress.drive.deciders import Deciders
 from coldpress.drive.exchange import Inbound, Prepared
@@ -33,7 +34,9 @@ from coldpress.drive.planned import Planned, decided_on, with_edits
 from coldpress.drive.planning import CLIENT_COMPACTION, Planning, wished
 from coldpress.drive.receipts import Reused, Sending, lineage_of, receipt_of, unread_receipt
 from coldpress.drive.settle import Decided, Settler
+from coldpress.drive.sides import Sides
 from coldpress.drive.tails import Tails
+from coldpress.drive.warmth import Sleep, Warmth
 from coldpress.drive.watching import Watching, with_overflow_found
 from coldpress.drive.weighing import Weighing
 from coldpress.engine.session import Session
@@ -44,6 +47,7 @@ from coldpress.model.records import Finding, Outcome, Receipt
 from coldpress.stores.amounts import Amount
 from coldpress.stores.base import Store
 from coldpress.stores.spending import day_of
+from coldpress.wire.addition import places
 from coldpress.wire.prefix import Checkpoint, Reader
 from coldpress.wire.span import Misread, splice
 
@@ -69,6 +73,7 @@ class Driver:
         settings: frozen settings.
         store: where originals, decisions and receipts are kept.
         clock: seconds since 1970.
+        sleep: waits for seconds of that clock.
         deciders: of the engine, or others in their place.
         workers: does what would hold up the event loop; threads where not given.
     """
@@ -79,6 +84,7 @@ class Driver:
         store: Store,
         *,
         clock: Callable[[], float] = time.time,
+        sleep: Sleep = asyncio.sleep,
         deciders: Deciders = Deciders(),  # noqa: B008
         workers: Executor | None = None,
     ) -> None:
@@ -116,6 +122,9 @@ class Driver:
         )
         self._watching = Watching()
         self._tails = Tails()
+        self._sides = Sides(settings, store, self._accounts, self._insight)
+        prices, refreshed = self._accounts.prices, self._insight.note_refreshed
+        self._warmth = Warmth(settings, store, prices, refreshed, clock=clock, sleep=sleep)
         self._workers.submit(self._accounts.warm)
 
     async def prepare(self, inbound: Inbound) -> Prepared:
@@ -165,6 +174,8 @@ class Driver:
 
         Never raises: the reply is out, and what became of it is written down even where nothing could be learned.
         """
+        self._warmth.ended(outcome)
+        self._sides.ended(outcome)
         calls = self._calls.ended(outcome.request_id)
         if calls is not None:
             outcome = replace(outcome, captures=calls.captures, plugins=calls.notes)
@@ -185,9 +196,8 @@ class Driver:
         self._write_down(opened, outcome)
 
     def _write_down(self, opened: Opened | None, outcome: Outcome) -> None:
-        """Put an outcome into the ledger, with its money where that can be worked out."""
         with Fault("a reply could not be priced", outcome.request_id).kept():
-            outcome = self._insight.priced(opened, outcome) if opened is not None else outcome
+            outcome = self._insight.priced(opened, outcome)
         self._store.add_outcome(outcome)
 
     @property
@@ -235,6 +245,7 @@ class Driver:
     async def give_up(self) -> None:
         """Stop asking for summaries in the background; on the event loop, before `close`."""
         await self._weighing.close()
+        await self._warmth.close()
 
     def close(self) -> None:
         """Let the workers go, once what they have begun is done."""
@@ -272,29 +283,11 @@ class Driver:
         """
         with Fault("aged results not weighed", inbound.request_id).kept():
             try:
-                return planned, await self._weigh(inbound, planned)
+                return planned, await self._weighing.planned(inbound, planned, self._run)
             except TimeoutError:
                 log.warning("no time to weigh aged results", extra={"request": inbound.request_id})
                 return replace(planned, notes=(*planned.notes, NO_TIME)), None
         return planned, None
-
-    async def _weigh(self, inbound: Inbound, planned: Planned) -> Considered | None:
-        plan, held = planned.plan, planned.held
-        if plan is None or held is None:
-            return None
-        if planned.exact_tokens is not None:
-            return self._weighing.as_it_stands(
-                inbound, planned.conversation, plan.session, held=held, exact_tokens=planned.exact_tokens
-            )
-        return await self._weighing.weigh(
-            inbound,
-            planned.conversation,
-            plan.session,
-            held=held,
-            operation=planned.operation,
-            sent_before=planned.sent_before,
-            run=self._run,
-        )
 
     async def _settle(self, inbound: Inbound, planned: Planned, considered: Considered | None) -> Prepared:
         """Make what is replaced durable, then splice. What cannot be made durable is sent exact."""
@@ -306,9 +299,11 @@ class Driver:
             body = splice(inbound.body, sending.splices)
             receipt = receipt_of(inbound, planned.conversation, sending, body)
             self._store.put((), (), receipt)
-            return self._prepared(inbound, planned, body, receipt)
+            self._insight.note_shown(inbound, planned.conversation, sending)
+            return self._prepared(inbound, planned, body, receipt, sending)
         decided = decided_on(planned, considered, self._tails)
         sending = self._sending(planned, considered, await self._watched(inbound, decided))
+        sending = replace(sending, beside=await self._beside(inbound, planned))
         sending = with_edits(sending, decided, decided.session)
         body = splice(inbound.body, sending.splices)
         receipt = receipt_of(inbound, planned.conversation, sending, body)
@@ -331,11 +326,24 @@ class Driver:
                 note = functools.partial(self._remember, inbound, planned.conversation, considered)
                 await asyncio.get_running_loop().run_in_executor(self._workers, note)
         self._insight.note_sent(inbound, planned.conversation, sending)
-        return self._prepared(inbound, planned, body, receipt)
+        return self._prepared(inbound, planned, body, receipt, sending)
 
-    def _prepared(self, inbound: Inbound, planned: Planned, body: bytes, receipt: Receipt) -> Prepared:
-        calls = self._calls.on_the_way(inbound, planned.conversation, planned.calls)
-        return Prepared(body, inbound.is_changed(body), receipt, planned.conversation.head.stream, calls)
+    def _prepared(
+        self, inbound: Inbound, planned: Planned, body: bytes, receipt: Receipt, sending: Sending
+    ) -> Prepared:
+        conversation, betas = planned.conversation, sending.beside.betas
+        calls = self._calls.on_the_way(inbound, conversation, planned.calls)
+        self._warmth.sent(inbound, conversation, body, betas)
+        added, changed = places(sending.splices) if sending.beside.additions else (), inbound.is_changed(body)
+        return Prepared(body, changed, receipt, conversation.head.stream, calls, betas, added)
+
+    async def _beside(self, inbound: Inbound, planned: Planned) -> Beside:
+        """Ask the provider for what it does by itself; where that goes wrong, for nothing."""
+        if planned.operation != "press" or not self._sides.has_any(inbound):
+            return NOTHING
+        with Fault("nothing asked of the provider", inbound.request_id).kept():
+            return await self._run(lambda: self._sides.beside(inbound, planned.conversation), beside=True)
+        return NOTHING
 
     def _sending(self, planned: Planned, considered: Considered | None, findings: tuple[Finding, ...] = ()) -> Sending:
         """Begin to say what goes out: everything but the edits."""
@@ -356,17 +364,10 @@ class Driver:
         name, conversation = lineage_of(decided.conversation), decided.conversation
         with Fault("watchers failed", inbound.request_id).kept():
             beside = self._watching.is_behind(name, conversation, decided.session)
-            return await self._run(lambda: self._found(name, decided), beside=beside)
+            before = decided.plan.session.rebuild
+            look = functools.partial(self._watching.decided, name, conversation, decided.session, before=before)
+            return await self._run(look, beside=beside)
         return ()
-
-    def _found(self, name: str, decided: Decided) -> tuple[Finding, ...]:
-        """Say what the watchers notice; runs on any thread."""
-        conversation, before = decided.conversation, decided.plan.session.rebuild
-        found, now = self._watching.look(name, conversation, decided.session), decided.session.rebuild
-        if now is not None and now != before:
-            summary = None if before is None else before.rebuild.summary
-            found += self._watching.rebuilt(conversation, now, before=summary)
-        return found
 
     def _remember(self, inbound: Inbound, conversation: Conversation, considered: Considered) -> None:
         """Keep as notes what a summary that went out says for good; runs on a worker."""

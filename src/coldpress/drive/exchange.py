@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from coldpress.model.conversation import Span
 from coldpress.model.records import Finding, Line, Operation, Receipt
 from coldpress.wire.registry import NO_ADDRESS, Address, FormatName
 from coldpress.wire.reply_calls import CallFilter
@@ -135,7 +136,8 @@ class Prepared:
     """What to send: the very same body object where `changed` is false.
 
     `calls` is `None` where the reply goes to the client as it comes. `betas` are words that the header
-    `anthropic-beta` must name beside the client's own.
+    `anthropic-beta` must name beside the client's own. `added` is where in `body` stands what only this provider was
+    meant to get.
     """
 
     body: bytes = field(repr=False)
@@ -144,3 +146,4 @@ class Prepared:
     stream: bool
     calls: CallsOnTheWay | None = None
     betas: tuple[str, ...] = ()
+    added: tuple[Span, ...] = ()

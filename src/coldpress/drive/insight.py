@@ -11,11 +11,13 @@ from typing import Final
 from coldpress.config.settings import Settings
 from coldpress.drive.accounts import NO_TOKENS, Accounts, Broken, Removed, money
 from coldpress.drive.aging import Considered
+from coldpress.drive.attributing import Attributing
 from coldpress.drive.exchange import Inbound
 from coldpress.drive.memory import LifetimeKey, Lineage, Memory, Recent, Refused, after_reply, head_name
 from coldpress.drive.reads import asks_long_life, entries_left
 from coldpress.drive.receipts import Sending, lineage_of, root_of
 from coldpress.engine.belief import Held, believe, sent_by_others
+from coldpress.engine.misses import explains_read
 from coldpress.measure.cache_rules import rules_for
 from coldpress.measure.token_families import family_of
 from coldpress.model.conversation import Conversation
@@ -76,6 +78,7 @@ class Insight:
         self._accounts = accounts
         self._memory = Memory()
         self._open: Recent[str, Opened] = Recent(MOST_OPEN)
+        self._attributing = Attributing(accounts)
 
     def lineage(self, conversation: Conversation) -> Lineage:
         """What replies have told about a conversation."""
@@ -142,6 +145,7 @@ class Insight:
         entries = entries_left(conversation, inbound.provider, sending.mark)
         name = lineage_of(conversation)
         self._memory.note_sent(conversation, name=name, at=inbound.received_at, entries=entries)
+        self.note_shown(inbound, conversation, sending)
         held = sending.held
         if held is None or not conversation.messages:
             return
@@ -171,8 +175,33 @@ class Insight:
         )
         self._open.note(inbound.request_id, opened)
 
+    def note_shown(self, inbound: Inbound, conversation: Conversation, sending: Sending) -> None:
+        """Remember what a request shows, so that what its reply does not read can be attributed.
+
+        Nothing is done with some, and of others the server holds a history that nobody sees: those are left out.
+        """
+        if sending.operation == "off" or conversation.head.stateful:
+            return
+        lineage = self._memory.lineage(lineage_of(conversation))
+        key = (inbound.provider, conversation.head.model, lineage.long_writes)
+        lifetime = self._memory.lifetime(key, documented=documented_lifetime(key))
+        self._attributing.sent(inbound, conversation, sending, lineage=lineage, lifetime=lifetime)
+
+    def note_refreshed(self, chain: bytes, sent_at: float, answered_at: float, tokens: int | None) -> None:
+        """Remember that the prefix of a request that came at `sent_at` was read again: it lives on from there."""
+        self._memory.note_reply(chain, at=sent_at, replied_at=answered_at, tokens=tokens)
+
+    def last_reply(self, inbound: Inbound, conversation: Conversation) -> str | None:
+        """Name the reply before a request, as its provider does; `None` where that is not known."""
+        found = self._attributing.last_reply(inbound.provider, conversation)
+        if found is not None:
+            return found
+        lineage = self._traced(conversation)
+        return lineage.reply_id if lineage.reply_from == inbound.provider else None
+
     def learn(self, outcome: Outcome) -> Opened | None:
         """Take note of how a request ended; gives what was known of it, `None` for a request that was not read."""
+        missed = self._attributing.replied(outcome)
         opened = self._open.pop(outcome.request_id, None)
         if opened is None:
             return None
@@ -185,7 +214,7 @@ class Insight:
             replied_at = opened.at + outcome.duration_seconds
             self._memory.note_reply(opened.chain, at=opened.at, replied_at=replied_at, tokens=prompt)
             self._memory.note_taken(opened.lineage, (opened.provider, opened.model), tokens=prompt)
-            self._learn_caches(opened, outcome)
+            self._learn_caches(opened, outcome, explained=explains_read(missed))
         elif outcome.status is not None:
             self._memory.forget_sent(opened.chain, at=opened.at)
         if outcome.overflow is not None and (outcome.failover is None or not outcome.failover.served):
@@ -195,8 +224,11 @@ class Insight:
             self._stop(opened, outcome)
         return opened
 
-    def priced(self, opened: Opened, outcome: Outcome) -> Outcome:
-        """Give an outcome with its money; may wait for the price list where the books are not ready."""
+    def priced(self, opened: Opened | None, outcome: Outcome) -> Outcome:
+        """Give an outcome with its money and its miss; may wait for the price list where the books are not ready."""
+        outcome = self._attributing.priced(outcome)
+        if opened is None:
+            return outcome
         provider, model, removed, broken = opened.provider, opened.model, opened.removed, opened.broken
         elsewhere = outcome.failover is not None and outcome.failover.served
         if outcome.failover is not None and elsewhere:
@@ -217,13 +249,16 @@ class Insight:
             worked_out = replace(worked_out, unpriced=tuple(missing))
         return replace(outcome, money=worked_out)
 
-    def _learn_caches(self, opened: Opened, outcome: Outcome) -> None:
+    def _learn_caches(self, opened: Opened, outcome: Outcome, *, explained: bool) -> None:
+        """Learn how long prefixes are kept; `explained` where the client or we sent otherwise what was not read."""
         usage = outcome.usage
         if not usage.known:
             return
         if usage.read is not None:
             documented = documented_lifetime(opened.lifetime)
-            self._memory.learn_lifetime(opened.lifetime, opened.held, usage.read, documented=documented)
+            self._memory.learn_lifetime(
+                opened.lifetime, opened.held, usage.read, documented=documented, explained=explained
+            )
         self._memory.change(
             opened.lineage,
             lambda known: after_reply(
@@ -232,6 +267,7 @@ class Insight:
                 usage=usage,
                 context_tokens=outcome.context_tokens,
                 counted_tokens=opened.counted_tokens,
+                explained=explained,
             ),
         )
 
@@ -274,6 +310,9 @@ class Insight:
                 last_at=trace.last_at,
                 reads_reported=None if usage is None else usage.read is not None,
                 long_writes=bool(usage and usage.write_long),
+                earlier_tokens=trace.context_tokens or (usage.prompt if usage is not None else None),
+                reply_id=trace.reply_id,
+                reply_from=trace.provider,
             )
         self._memory.change(name, lambda _: found)
         return found

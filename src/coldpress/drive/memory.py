@@ -75,6 +75,8 @@ class Lineage:
         traced: the ledger was asked.
         sent_at: the newest request that this process sent, 0 before one.
         refused: the last request, where it was too long; `None` once one was taken.
+        earlier_tokens: prompt of the newest request that the ledger knows, as reported; `None` where there is none.
+        reply_id: the provider's name for the reply to that request, `reply_from` the provider.
     """
 
     head: bytes = b""
@@ -90,6 +92,9 @@ class Lineage:
     traced: bool = False
     sent_at: float = 0.0
     refused: Refused | None = None
+    earlier_tokens: int | None = None
+    reply_id: str | None = None
+    reply_from: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,8 +271,18 @@ class Memory:
         known = self.ancestors(conversation)
         return Knowledge(known, lifetime.seconds, lineage.misses, lineage.last_at, answered_at)
 
-    def learn_lifetime(self, key: LifetimeKey, held: Held, read_tokens: int, *, documented: float | None) -> None:
-        """Compare what a reply read after a pause with what it would have read of a prefix that is still held."""
+    def lifetime(self, key: LifetimeKey, *, documented: float | None) -> float | None:
+        """How long an unused prefix is believed to be held, in seconds; `None` where nothing is known."""
+        with self._lock:
+            return (self._lifetimes.get(key) or Lifetime(documented)).seconds
+
+    def learn_lifetime(
+        self, key: LifetimeKey, held: Held, read_tokens: int, *, documented: float | None, explained: bool = False
+    ) -> None:
+        """Compare what a reply read after a pause with what it would have read of a prefix that is still held.
+
+        Where a small read is explained by what was sent otherwise it tells nothing of the prefix.
+        """
         belief = held.belief
         expected, idle = held.tokens, belief.idle_seconds
         if idle is None or expected is None or expected < SMALLEST_PREFIX_TOKENS or belief.why == "not_caching":
@@ -276,7 +291,7 @@ class Memory:
             known = self._lifetimes.get(key) or Lifetime(documented)
             if read_tokens >= _NEARLY_ALL * expected:
                 known = known.hit(idle)
-            elif read_tokens < _LITTLE * expected:
+            elif read_tokens < _LITTLE * expected and not explained:
                 known = known.missed(idle)
             self._lifetimes.note(key, known)
 
@@ -293,10 +308,17 @@ def _without(place: _Place, at: float) -> _Place | None:
 
 
 def after_reply(
-    lineage: Lineage, held: Held, *, usage: Usage, context_tokens: int | None, counted_tokens: int | None
+    lineage: Lineage,
+    held: Held,
+    *,
+    usage: Usage,
+    context_tokens: int | None,
+    counted_tokens: int | None,
+    explained: bool = False,
 ) -> Lineage:
-    """Take note of what a reply reported."""
+    """Take note of what a reply reported; `explained` where a small read comes from what was sent."""
     prompt = context_tokens if context_tokens is not None else usage.prompt
+    misses = _misses(lineage.misses, held, usage.read)
     calibration = lineage.calibration.after_turn(
         estimated_before=lineage.counted_tokens,
         reported_before=lineage.counted_prompt_tokens,
@@ -312,7 +334,7 @@ def after_reply(
         counted_prompt_tokens=lineage.counted_prompt_tokens if counted_tokens is None else prompt,
         reads_reported=usage.read is not None,
         long_writes=bool(usage.write_long) or (lineage.long_writes and not usage.write_short),
-        misses=_misses(lineage.misses, held, usage.read),
+        misses=min(misses, lineage.misses) if explained else misses,
     )
 
 

@@ -85,6 +85,15 @@ class Watching:
                 self._stems.note(name, state.upto(conversation, conversation.known))
         return found + more
 
+    def decided(
+        self, name: str, conversation: Conversation, session: Session, *, before: PlacedRebuild | None
+    ) -> tuple[Finding, ...]:
+        """Look at a request, and at its rebuild where that is another than `before`, which stood so far."""
+        found, now = self.look(name, conversation, session), session.rebuild
+        if now is not None and now != before:
+            found += self.rebuilt(conversation, now, before=None if before is None else before.rebuild.summary)
+        return found
+
     def rebuilt(
         self, conversation: Conversation, placed: PlacedRebuild, *, before: Summary | None, notes: Iterable[str] = ()
     ) -> tuple[Finding, ...]:

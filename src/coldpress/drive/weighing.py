@@ -16,8 +16,10 @@ from coldpress.drive.exchange import Inbound
 from coldpress.drive.insight import Insight
 from coldpress.drive.late import Run
 from coldpress.drive.memory import Refused
+from coldpress.drive.native_asking import clears
 from coldpress.drive.notebook import Notebook
 from coldpress.drive.offload import Offload
+from coldpress.drive.planned import Planned
 from coldpress.drive.receipts import lineage_of
 from coldpress.drive.result_summaries import ResultSummaries, Sought, with_kept
 from coldpress.drive.settle import Settler
@@ -56,6 +58,7 @@ class Weighing:
         workers: Executor,
         deciders: Deciders,
     ) -> None:
+        self._settings = settings
         self._accounts = accounts
         self._insight = insight
         self._settler = settler
@@ -74,6 +77,23 @@ class Weighing:
         """How much longer a request may take since a summary is waited for."""
         single = self._summaries.patience_seconds if self._summaries is not None else 0.0
         return max(self._compaction.patience_seconds, single)
+
+    async def planned(self, inbound: Inbound, planned: Planned, run: Run) -> Considered | None:
+        """Decide on a request that was read; `None` where there is nothing to decide on. See `weigh`."""
+        plan, held, conversation = planned.plan, planned.held, planned.conversation
+        if plan is None or held is None:
+            return None
+        if planned.exact_tokens is not None:
+            return self.as_it_stands(inbound, conversation, plan.session, held=held, exact_tokens=planned.exact_tokens)
+        return await self.weigh(
+            inbound,
+            conversation,
+            plan.session,
+            held=held,
+            operation=planned.operation,
+            sent_before=planned.sent_before,
+            run=run,
+        )
 
     async def weigh(
         self,
@@ -178,6 +198,7 @@ class Weighing:
             operation=operation,
             headers=tuple(headers),
             learned_tokens=self._insight.window(inbound.provider, conversation.head.model),
+            cleared=operation == "press" and clears(self._settings, self._accounts, inbound, conversation),
         )
 
     def _refused(self, inbound: Inbound, conversation: Conversation) -> Refused | None:

@@ -55,11 +55,11 @@ _NAMES: Final[dict[Kind, str]] = {
         killbash killshell update_plan request_user_input question plan_enter plan_exit todo todos ask goal think
         checkpoint rewind write_todos ask_user enter_plan_mode exit_plan_mode update_topic complete_task focus_chain
         plan_mode_respond ask_followup_question attempt_completion submit finish task_tracker manage_todo_list
-        todo_write todolist
+        todo_write todolist task_stop ask_user_question enter_worktree exit_worktree
     """,
     "subagent": """
         task agent workflow sendmessage spawn_agent wait wait_agent resume_agent send_input close_agent batch yield
-        invoke_agent codebase_investigator use_subagents new_task subagent delegate runsubagent agentswarm
+        invoke_agent codebase_investigator send_message use_subagents new_task subagent delegate runsubagent agentswarm
     """,
     "memory": """
         skill skills memory memory_edit retain recall reflect learn manage_skill save_memory activate_skill use_skill
@@ -71,7 +71,7 @@ _NAMES: Final[dict[Kind, str]] = {
     """,
     "shell": """
         bashoutput taskoutput agentoutputtool monitor repl write_stdin eval debug job_output execute_ipython_cell
-        get_terminal_output run_task runtests test_failure
+        get_terminal_output run_task runtests test_failure list_background_processes read_background_output
     """,
 }
 

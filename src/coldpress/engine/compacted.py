@@ -13,7 +13,8 @@ from coldpress.model.conversation import Conversation, Opaque
 COMPACTIONS: Final = frozenset({"compaction", "compaction_summary", "context_compaction"})
 """The block of Messages, the item of Responses, and what Codex calls that item."""
 
-_HINT: Final = b"compaction"
+_FORMATS: Final = frozenset({"anthropic", "openai_responses"})
+"""The wire formats whose servers compact."""
 
 
 def compacted_before(conversation: Conversation, *, since: int = 0) -> int:
@@ -23,10 +24,11 @@ def compacted_before(conversation: Conversation, *, since: int = 0) -> int:
         conversation: the request.
         since: messages before this one are not looked at.
     """
-    messages = conversation.messages
-    if since >= len(messages) or conversation.body.find(_HINT, messages[since].span.start) < 0:
+    if conversation.format not in _FORMATS:
         return 0
+    messages = conversation.messages
     for index in range(len(messages) - 1, since - 1, -1):
-        if any(isinstance(block, Opaque) and block.kind in COMPACTIONS for block in messages[index].blocks):
-            return index + 1
+        for block in messages[index].blocks:
+            if isinstance(block, Opaque) and block.kind in COMPACTIONS:
+                return index + 1
     return 0

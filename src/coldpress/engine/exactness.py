@@ -110,7 +110,10 @@ def _failed_envelope(classified: Classified, plain: str) -> bool:
     if data.NEAR_HEAD.search(head):
         return True
     if not classified.runs_program:
-        return len(plain) <= COMPLAINT_CHARS and data.COMPLAINT.match(plain) is not None
+        if len(plain) <= COMPLAINT_CHARS and data.COMPLAINT.match(plain) is not None:
+            return True
+        # A file or a list of names may hold such a line; behind a label at the very start it is the harness's.
+        return data.LABELS.match(plain) is not None and _failed_label(plain)
     return _failed_label(plain)
 
 

@@ -27,7 +27,7 @@ _AT_HEAD: Final = tuple(
         _WRAPPER + r"<tool_output_masked>",
         r"Old environment output: \(\d+ lines omitted\)",
         r"IMPORTANT: The file content has been truncated\.",
-        r"(?s:.{0,400}?)(?m:^)Warning: truncated output \(original token count: \d+\)",
+        r"(?s:.{0,400}?)(?m:^)(?:Warning: truncated output \(original token count: \d+\)|Total output lines: \d+\n\n)",
         _WRAPPER + r"Output too large\. Showing (?:the )?(?:first|last)\b",
         r"Tool output was too large and has been truncated\b",
     )

@@ -12,8 +12,10 @@ import msgspec
 from coldpress.model.conversation import CallId, Conversation, Opaque, ToolCall, ToolResult
 
 UNREADABLE: Final = frozenset(
-    ("unreadable", "content", "not an object", "tool_calls", "tool_use", "tool_result")
-    + ("parts", "several", "functionCall", "functionResponse", "toolCall", "toolResponse")  # Gemini's
+    (
+        *("unreadable", "content", "not an object", "tool_calls", "tool_use", "tool_result"),
+        *("parts", "several", "functionCall", "functionResponse", "toolCall", "toolResponse"),  # Gemini's
+    )
 )
 """Kinds of opaque blocks in which a call or a result may hide that was not understood: values of the wrong shape, and
 calls and results in a message of the wrong role."""

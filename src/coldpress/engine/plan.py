@@ -113,9 +113,11 @@ def propose(
         held = {batch.at for batch in session.aged}
         session = session.with_aged(found for found in _found(conversation, batches) if found.at not in held)
     choices = _Choices(policy, operation, offered, choose_view)
-    work = _Work(conversation, session, choices, calls=calls, intents=intents)
+    found = tuple(places(conversation, smallest=smallest))
+    compacted = compacted_before(conversation) if found else 0
+    work = _Work(conversation, session, choices, calls=calls, intents=intents, compacted=compacted)
     first_new = conversation.last_assistant + 1
-    for place in places(conversation, smallest=smallest):
+    for place in found:
         known = standing.get(place.key)
         if known is not None:
             work.apply(place, known)
@@ -213,6 +215,7 @@ class _Work:
         *,
         calls: Sequence[RestoredCall],
         intents: Mapping[int, str],
+        compacted: int,
     ) -> None:
         self._choices = choices
         self._calls = tuple(calls)
@@ -221,8 +224,8 @@ class _Work:
         self._before = session
         self._edits: list[Edit] = []
         self._seen: list[Seen] = []
-        self._compacted = compacted_before(conversation)
-        self._shown = [seen for seen in session.shown if seen.message >= self._compacted]
+        self._compacted = compacted
+        self._shown = [seen for seen in session.shown if seen.message >= compacted]
         # A client's refusal may be about a result that is not sent any more, or that the server does not look at.
         self._hidden = [seen for seen in session.seen if self._is_hidden(seen.message)]
         # Of all batches only those decided on messages that are read now can be about texts in them.

@@ -24,8 +24,6 @@ _KINDS: Final[tuple[Ours, ...]] = ("edit", "summary", "addition")
 HeadPart = Literal["model", "tools", "system", "settings", "key"]
 
 _SETTINGS: Final = (
-    "thinking",
-    "tool_choice",
     "output_config",
     "speed",
     "reasoning",
@@ -35,8 +33,8 @@ _SETTINGS: Final = (
     "verbosity",
     "service_tier",
 )
-"""Members beside the messages that providers name as reasons of a miss (`cache_miss_reason` of Anthropic, whose
-`unavailable` stands for thinking and tool choice, and `prompt_cache_diagnostics` of OpenAI)."""
+"""Members beside the messages that providers name as reasons of a miss: `speed` of Anthropic, the others of OpenAI's
+`prompt_cache_diagnostics`. Reasoning and the choice of tools at Anthropic are in `Head.settings`."""
 
 
 class Put(NamedTuple):
@@ -171,7 +169,8 @@ def outside_of(conversation: Conversation) -> Outside:
         fields = msgspec.json.decode(outside, type=dict[str, msgspec.Raw])
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return Outside(named, conversation.head.settings)
-    settings = b"\0".join(name.encode() + bytes(fields[name]) for name in _SETTINGS if name in fields)
+    told = (name.encode() + bytes(fields[name]) for name in _SETTINGS if name in fields)
+    settings = b"\0".join((conversation.head.settings, *told)).strip(b"\0")
     key = bytes(fields.get("prompt_cache_key", b""))
     return Outside(_name(named + writing.tools.exact), _name(settings) if settings else b"", key)
 
@@ -191,7 +190,10 @@ def compare(before: Shown, now: Shown, conversation: Conversation) -> Compared:
     ours = kind if at is not None and at < shared else None
     changed_at = shared if ours is None or at is None else at
     size = max(1, len(conversation.body))
-    begins = messages[first].span.start if first < len(messages) else size
+    # Clients write what is shown in front of the messages behind them, too.
+    begins = messages[first].span.start if first < len(messages) else 0
+    outside = size - (messages[-1].span.end - begins if first < len(messages) else 0)
+    kept = messages[first + changed_at - 1].span.end - begins if changed_at else 0
     return Compared(
         before,
         head=_head(before, now),
@@ -200,8 +202,8 @@ def compare(before: Shown, now: Shown, conversation: Conversation) -> Compared:
         ours=ours,
         touched=before.is_touched or now.is_touched,
         same_share=_same_bytes(before, conversation, first, shared, size) / size if parted else 1.0,
-        kept_share=(messages[first + changed_at - 1].span.end if changed_at else begins) / size,
-        head_share=begins / size,
+        kept_share=(outside + kept) / size,
+        head_share=outside / size,
         new_blocks=sum(len(message.blocks) for message in messages[first + shared :]),
     )
 

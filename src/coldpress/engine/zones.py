@@ -64,9 +64,10 @@ def zones(conversation: Conversation, session: Session, *, keep_turns: int) -> Z
 
 
 def evictable(conversation: Conversation, found: Zones, *, floor: int) -> tuple[int, int] | None:
-    """Give the messages that may go, `(start, stop)` half-open; `None` where none may, or nobody could write what follows.
+    """Give the messages that may go, `(start, stop)` half-open; `None` where none may.
 
-    They begin a reply and end in front of one, or of a user's text before it. Turns whose calls and results do not pair
+    None may in a wire format in which nobody could write what stands in their place. They begin a reply and end in
+    front of one, or of a user's text before it. Turns whose calls and results do not pair
     beyond doubt stay where they are at either end; between others they have to be carried over whole, as
     `coldpress.engine.carry` does.
 

@@ -32,9 +32,7 @@ class Entrance:
         self._cap = cap
         self.refused: Counter[Code] = Counter()
 
-    async def admit(
-        self, client: Client, provider: str, body: bytes | None, address: Address = NO_ADDRESS
-    ) -> Place:
+    async def admit(self, client: Client, provider: str, body: bytes | None, address: Address = NO_ADDRESS) -> Place:
         """Let a request in; whoever gets a place gives it back when the reply has ended.
 
         Args:

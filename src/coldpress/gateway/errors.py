@@ -131,9 +131,7 @@ def error_body(dialect: FormatName, status: int, code: Code, message: str) -> by
     if dialect == "gemini":
         word = _GOOGLE_STATUSES.get(status, "INTERNAL" if status >= 500 else "INVALID_ARGUMENT")
         info = {"@type": _GOOGLE_INFO, "reason": code.upper(), "domain": "coldpress"}
-        return msgspec.json.encode(
-            {"error": {"code": status, "message": message, "status": word, "details": [info]}}
-        )
+        return msgspec.json.encode({"error": {"code": status, "message": message, "status": word, "details": [info]}})
     kind = "server_error" if status >= 500 else _CHAT_TYPES.get(status, "invalid_request_error")
     return msgspec.json.encode({"error": {"message": message, "type": kind, "code": code, "param": None}})
 

@@ -15,6 +15,7 @@ from coldpress.gateway.headers import RequestHeaders
 from coldpress.gateway.limits import Lease
 from coldpress.gateway.reply import SideReader
 from coldpress.gateway.routes import Route
+from coldpress.model.conversation import Span
 from coldpress.model.records import Failover, Outcome, Receipt
 from coldpress.wire.registry import FormatName
 from coldpress.wire.sse import TapResult
@@ -33,12 +34,13 @@ class Exchange:
         place: what it holds of the limits, until its reply has ended.
         failover: what came of asking a second provider; `None` where there was no reason to, or there is none.
         may_fail_over: whether it asks a model.
+        added: where in the body that goes out stands what only the route's own provider may get.
         seen: the driver has seen the request and will want to know how it ended.
         received_at: in seconds since 1970.
     """
 
     __slots__ = (
-        "began_at", "calls", "client", "ended", "failover", "filtered", "format", "headers", "lease",
+        "added", "began_at", "calls", "client", "ended", "failover", "filtered", "format", "headers", "lease",
         "may_fail_over", "place", "reader", "receipt", "received_at", "reply_headers", "request_id", "route", "seen",
         "sent_headers", "status",
     )  # fmt: skip
@@ -74,6 +76,7 @@ class Exchange:
         self.place = Place(None, ())
         self.failover: Failover | None = None
         self.may_fail_over = True
+        self.added: tuple[Span, ...] = ()
 
     def restart(self, now: float) -> None:
         """Let it have come now, in seconds since 1970: what it waited for a place says nothing of any cache."""

@@ -10,17 +10,19 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from coldpress.gateway.admission import Admission
 from coldpress.gateway.errors import UpstreamFailed
 from coldpress.gateway.exchange import Exchange
-from coldpress.gateway.headers import failover_headers, failover_query, with_own_key
+from coldpress.gateway.headers import failover_headers, failover_query, with_betas_of, with_own_key
 from coldpress.gateway.settings import Provider
 from coldpress.gateway.upstream import Call, Reply, Upstream
+from coldpress.model.conversation import Span
 from coldpress.model.records import Failover, FailoverWhy
+from coldpress.wire.addition import without
 from coldpress.wire.encoding import UnknownEncoding, decode_body
 from coldpress.wire.model_name import NamedModel, named_model, with_model
 
@@ -140,7 +142,7 @@ class Failovers:
             return "subscription"
         if exchange.route.address.model is not None:
             return "unknown_model"  # it stands in the path, where nobody here puts another
-        found = await asyncio.to_thread(self._read, call)
+        found = await asyncio.to_thread(self._read, call, exchange.added)
         if found is None:
             return "unknown_model"
         plain, named = found
@@ -148,6 +150,8 @@ class Failovers:
         if not await asyncio.to_thread(self._are_priced, exchange, named, other, model):
             return "unpriced"
         headers, body = call.headers, call.body
+        if exchange.added:
+            headers, body = with_betas_of(headers, exchange.headers.forward), plain
         if model != named.name:
             headers = [pair for pair in headers if pair[0] != "content-encoding"]
             body = with_model(plain, named, model)
@@ -157,8 +161,8 @@ class Failovers:
         url = failover_query(other.url + call.url.removeprefix(exchange.route.provider.url))
         return _Question(Call(other.name, call.method, url, headers, body), model)
 
-    def _read(self, call: Call) -> tuple[bytes, NamedModel] | None:
-        """Read a request as it went out: its plain body, and the model in it."""
+    def _read(self, call: Call, added: Sequence[Span]) -> tuple[bytes, NamedModel] | None:
+        """Read a request as it went out: its plain body without what was for the first provider, and its model."""
         if not isinstance(call.body, bytes):
             return None
         encoding = next((value for name, value in call.headers if name == "content-encoding"), "")
@@ -167,6 +171,7 @@ class Failovers:
             plain = decode_body(call.body, encoding, limit_bytes=self._expanded_bytes) if encoding else call.body
         except UnknownEncoding:
             return None
+        plain = without(plain, added)
         named = named_model(plain)
         return None if named is None else (plain, named)
 

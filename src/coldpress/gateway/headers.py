@@ -172,6 +172,12 @@ def with_betas(forward: Iterable[tuple[str, str]], betas: Sequence[str]) -> list
     return pairs
 
 
+def with_betas_of(headers: Iterable[tuple[str, str]], forward: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Have `anthropic-beta` name what the client names in `forward`, and nothing of ours."""
+    own = [pair for pair in forward if pair[0] == "anthropic-beta"]
+    return [pair for pair in headers if pair[0] != "anthropic-beta"] + own
+
+
 def failover_headers(forward: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     """What of a request's headers a second provider gets: those that say how the body reads, and no other."""
     return [pair for pair in forward if pair[0] in _FOR_ANYBODY]

@@ -35,7 +35,8 @@ class Passthrough:
             forward = with_own_key(forward, route.provider.api_key, route.dialect)
         with client:
             if headers.has_body:
-                call = Call(route.provider.name, method, route.sent_url, forward, _upload(client), headers.declared_bytes)
+                length = headers.declared_bytes
+                call = Call(route.provider.name, method, route.sent_url, forward, _upload(client), length)
             else:
                 await _no_body(client)
                 call = Call(route.provider.name, method, route.sent_url, forward, None)

@@ -19,6 +19,7 @@ from coldpress.gateway.headers import (
     REQUEST_ID_HEADER,
     RequestHeaders,
     inference_headers,
+    with_betas,
     with_own_key,
     without_body_facts,
     without_cookies,
@@ -171,10 +172,10 @@ class InferenceRelay:
         if prepared is None:
             changed = inbound.body is not body
             return _call(exchange, inbound.body if changed else raw, body_changed=changed)
-        exchange.receipt, exchange.calls = prepared.receipt, prepared.calls
+        exchange.receipt, exchange.calls, exchange.added = prepared.receipt, prepared.calls, prepared.added
         if not prepared.changed:
             return _call(exchange, raw, body_changed=False)
-        return _call(exchange, prepared.body, body_changed=True)
+        return _call(exchange, prepared.body, body_changed=True, betas=prepared.betas)
 
     async def _admit(self, exchange: Exchange, body: bytes | None, asks: Literal["model", "count"]) -> None:
         """Have it wait until the limits let it in; raises `Refused` where they do not. Counting costs nothing."""
@@ -310,9 +311,9 @@ def _facts(exchange: Exchange, outcome: Outcome) -> dict[str, object]:
     return found
 
 
-def _call(exchange: Exchange, body: bytes, *, body_changed: bool) -> Call:
+def _call(exchange: Exchange, body: bytes, *, body_changed: bool, betas: Sequence[str] = ()) -> Call:
     provider = exchange.route.provider
-    forward = inference_headers(exchange.headers.forward, body_changed=body_changed)
+    forward = with_betas(inference_headers(exchange.headers.forward, body_changed=body_changed), betas)
     if provider.api_key is not None:
         forward = with_own_key(forward, provider.api_key, exchange.route.dialect)
     return Call(provider.name, "POST", exchange.route.sent_url, forward, body)

@@ -134,9 +134,7 @@ def _kind_of_api(
     Some paths, such as `/v1/models` and `/v1/files`, are in several APIs.
     """
     noted = headers.noted
-    if found == "gemini" or (
-        found is None and (b"x-goog-api-key" in noted or path.startswith(_GOOGLE_PATHS))
-    ):
+    if found == "gemini" or (found is None and (b"x-goog-api-key" in noted or path.startswith(_GOOGLE_PATHS))):
         return "gemini"
     if found in ("openai_chat", "openai_responses"):
         return "openai"

@@ -234,6 +234,7 @@ _PROVIDER_NAMES: Final[Mapping[str, str]] = {
     "anthropic": "anthropic",
     "openai": "openai",
     "azure": "openai",
+    "chatgpt": "openai",
     "bedrock": "bedrock",
     "aws": "bedrock",
     "amazon-bedrock": "bedrock",

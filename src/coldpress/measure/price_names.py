@@ -20,6 +20,9 @@ PROVIDER_ALIASES: Final[dict[str, str]] = {
     "moonshot-anthropic": "moonshotai",
     "deepseek-anthropic": "deepseek",
     "zai-anthropic": "zai",
+    # Subscriptions: what the same tokens cost those who pay for tokens.
+    "chatgpt": "openai",
+    "code-assist": "google",
     # Prefixes that OpenRouter and litellm write before a model's name.
     "z-ai": "zai",
     "mistralai": "mistral",

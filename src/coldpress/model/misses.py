@@ -21,8 +21,9 @@ class Attribution:
 
     Attributes:
         cause: who.
-        why: a fixed word for what: `model`, `tools`, `system`, `settings`, `messages`, `key`, `edit`, `summary`,
-            `addition`, `expired`, `evicted`, `provider_edit`, `not_found`, `untold`.
+        why: a fixed word for what: `model`, `tools`, `system`, `settings`, `messages`, `key`, `marks` (they
+            stand too far apart), `edit`, `summary`, `addition`, `expired`, `evicted`, `provider_edit`, `not_found`,
+            `untold`.
         tokens: prompt tokens that were paid in full, or written, and would have been read; `None` where not known.
         usd: what that cost above their price as a read; `None` where not known.
         told: the provider itself said why; else it follows from what was sent, when, and what was read.

@@ -71,6 +71,7 @@ CutReason = Literal[
     "unknown_requests",  # no forecast of how many requests are to come
     "binding_model",  # reasoning that is bound to the text before it stands behind every candidate
     "stopped",  # the provider dropped reasoning after an edit in this conversation
+    "native",  # the provider takes old results out of the prompt by itself
     "drain",  # no new edits while draining
     "observe",  # would have been applied
     "store_failed",  # the store could not keep it

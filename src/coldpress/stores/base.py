@@ -115,6 +115,7 @@ class Trace:
             no outcome of that request is known.
         context_tokens: of the newest reply, see `Outcome.context_tokens`.
         transformations_seen: whether any reply so far told of reasoning dropped after an edit.
+        reply_id: the provider's name for the newest reply; `None` where it has none, or no outcome is known.
     """
 
     first_at: float
@@ -126,6 +127,7 @@ class Trace:
     last_usage: Usage | None = None
     context_tokens: int | None = None
     transformations_seen: bool = False
+    reply_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

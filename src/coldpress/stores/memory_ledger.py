@@ -168,6 +168,7 @@ class MemoryLedger:
             last_usage=outcome.usage if outcome else None,
             context_tokens=outcome.context_tokens if outcome else None,
             transformations_seen=known.edits_noticed,
+            reply_id=outcome.reply_id if outcome else None,
         )
 
     def session_lengths(self, *, harness: str | None, ended_before: float) -> tuple[tuple[int, bool], ...]:

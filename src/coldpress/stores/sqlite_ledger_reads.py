@@ -200,7 +200,7 @@ def trace(connection: sqlite3.Connection, lineage: str) -> Trace | None:
     """Where a conversation stands."""
     row = connection.execute(
         "SELECT l.first_at, l.last_at, l.requests, l.edits_noticed, r.provider, r.model, r.prompt_tokens,"
-        f" o.context_tokens, o.request_id, {_USAGE} FROM lineages l"
+        f" o.context_tokens, o.reply_id, o.request_id, {_USAGE} FROM lineages l"
         " JOIN receipts r ON r.id ="
         " (SELECT id FROM receipts WHERE lineage = l.lineage ORDER BY received_at DESC, id DESC LIMIT 1)"
         " LEFT JOIN outcomes o ON o.request_id = r.request_id WHERE l.lineage = ?",
@@ -208,7 +208,8 @@ def trace(connection: sqlite3.Connection, lineage: str) -> Trace | None:
     ).fetchone()
     if row is None:
         return None
-    first_at, last_at, requests, dropped, provider, model, prompt_tokens, context_tokens, ended, *tokens = row
+    first_at, last_at, requests, dropped, provider, model, prompt_tokens, context_tokens, *reply = row
+    reply_id, ended, *tokens = reply
     return Trace(
         first_at=first_at,
         last_at=last_at,
@@ -219,6 +220,7 @@ def trace(connection: sqlite3.Connection, lineage: str) -> Trace | None:
         last_usage=None if ended is None else _usage(tokens),
         context_tokens=context_tokens,
         transformations_seen=bool(dropped),
+        reply_id=reply_id,
     )
 
 

@@ -28,6 +28,7 @@ from coldpress.stores.tally_decisions import (
     views_of,
     views_of_lines,
 )
+from coldpress.stores.tally_misses import check_attribution, miss_sums, miss_totals
 from coldpress.stores.tally_pressure import check_pressure, compaction_totals, finding_sums, pressure_sums
 from coldpress.stores.totals import MoneyTotals, Stored, Totals, UsageTotals
 
@@ -92,6 +93,8 @@ def outcome_sums(outcome: Outcome) -> dict[str, int]:
     """
     _check_reported(outcome)
     check_plugins(outcome.plugins, f"outcome of {outcome.request_id}")
+    if outcome.attribution is not None:
+        check_attribution(outcome.attribution, outcome.request_id)
     good = answered(outcome)
     sums = {
         f"ended:{outcome.ended}": 1,
@@ -109,6 +112,8 @@ def outcome_sums(outcome: Outcome) -> dict[str, int]:
             sums[f"{name}.unpriced"] = 1
     if outcome.findings:
         sums |= finding_sums(outcome.findings)
+    if outcome.attribution is not None:
+        sums |= miss_sums(outcome.attribution)
     if outcome.captures:
         sums |= capture_sums(outcome.captures)
     if outcome.plugins:
@@ -231,6 +236,7 @@ def totals_of(sums: Sums, *, since: float | None, stored: Stored, unrecorded: in
         capture=capture_totals(sums),
         plugins=plugin_totals(sums),
         findings=words(sums, "finding"),
+        misses=miss_totals(sums),
         stored=stored,
         unrecorded=unrecorded,
     )

@@ -13,6 +13,7 @@ from coldpress.stores.totals_decisions import (
     Removed,
     ToolTotals,
 )
+from coldpress.stores.totals_misses import MissTotals
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +137,7 @@ class Totals:
         capture: calls that were asked to say what they are for, by tool.
         plugins: what each plugin did.
         findings: what watchers noticed on requests and replies, by kind.
+        misses: replies that did not read what they could have, by who is to answer for that.
         stored: what is held now, in contrast to all the sums.
         unrecorded: ledger rows, raw events and kept texts this process could not store since it started.
     """
@@ -170,6 +172,7 @@ class Totals:
     capture: tuple[tuple[str, CaptureTotals], ...] = ()
     plugins: tuple[tuple[str, PluginTotals], ...] = ()
     findings: tuple[tuple[str, int], ...] = ()
+    misses: MissTotals = field(default_factory=MissTotals)
     stored: Stored = field(default_factory=Stored)
     unrecorded: int = 0
 
@@ -198,7 +201,7 @@ class Totals:
         """Give everything as plain values under names that stay, counts by word as objects."""
         counts = ("operations", "providers", "cuts_applied", "cuts_declined", "ended", "findings")
         # What has a row for each tool is laid out once, below: `asdict` copies all it is given.
-        rest = replace(self, by_mode=(), by_tool=(), capture=(), plugins=(), results=())
+        rest = replace(self, by_mode=(), by_tool=(), capture=(), plugins=(), results=(), misses=MissTotals())
         told = {**asdict(rest), **{name: dict(getattr(self, name)) for name in counts}}
         del told["results"], told["removed"]
         return told | {
@@ -210,6 +213,7 @@ class Totals:
             "reasons": {"results": dict(self.results), "cuts": dict((*self.cuts_applied, *self.cuts_declined))},
             "compactions": self.compactions.as_object(),
             "summariser": self.summariser.as_object(),
+            "misses": self.misses.as_object(),
             "capture": {tool: asdict(calls) for tool, calls in self.capture},
             "plugins": {name: plugin.as_object() for name, plugin in self.plugins},
         }

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from coldpress.model.conversation import Span
+from coldpress.wire.span import Patch
 
 _WHITE = b" \t\r\n"
 
@@ -34,3 +36,23 @@ def element(body: bytes, array: Span, value: bytes) -> Addition:
     inner = body[array.start + 1 : array.end - 1].strip(_WHITE)
     end = array.end - 1
     return Addition(Span(end, end), (b"," if inner else b"") + value)
+
+
+def places(patches: Iterable[Patch]) -> tuple[Span, ...]:
+    """Say where additions stand in the body that comes of splicing in these patches, in ascending order."""
+    found, grown = [], 0
+    for patch in patches:
+        start = patch.span.start + grown
+        if isinstance(patch, Addition):
+            found.append(Span(start, start + len(patch.literal)))
+        grown += len(patch.literal) - len(patch.span)
+    return tuple(found)
+
+
+def without(body: bytes, added: Iterable[Span]) -> bytes:
+    """Give a body as it is without what was added at these places."""
+    pieces, at = [], 0
+    for span in added:
+        pieces.append(body[at : span.start])
+        at = span.end
+    return b"".join((*pieces, body[at:])) if pieces else body

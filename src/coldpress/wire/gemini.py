@@ -48,8 +48,10 @@ _OUTPUT_KEYS: Final = frozenset(("output", "content", "result", "error", "stdout
 `FunctionResponse.response`), `result` is what its automatic calling writes, `content` is MCP's."""
 
 _NOT_TEXT: Final = frozenset(
-    ("id", "name", "type", "role", "mimeType", "mime_type", "uri", "url", "data", "blob", "$ref", "signature")
-    + ("thoughtSignature", "thought_signature", "inlineData", "inline_data", "fileData", "file_data")
+    (
+        *("id", "name", "type", "role", "mimeType", "mime_type", "uri", "url", "data", "blob", "$ref", "signature"),
+        *("thoughtSignature", "thought_signature", "inlineData", "inline_data", "fileData", "file_data"),
+    )
 )
 """Members of a structured answer that name things, or hold media."""
 
@@ -113,7 +115,18 @@ def _part(source: Source, span: Span, role: Role) -> Block | _Answer:
     if kind == "functionResponse" and role == "user" and source.is_object(value):
         inner = source.members(value)
         return _Answer(_id(source, inner), source.string(inner.get("name")), inner, span, signed or thought)
-    return Opaque("thought" if thought else kind, span)
+    return Opaque("thought" if thought else _medium(source, span) or kind, span)
+
+
+def _medium(source: Source, span: Span) -> str:
+    """Say what a part holds: `image`, which counts as one; empty where it is anything else."""
+    fields = _spelt(source.members(span)) if source.is_object(span) else {}
+    media = fields.get("inlineData") or fields.get("fileData")
+    if media is None or not source.is_object(media):
+        return ""
+    inner = source.members(media)
+    said = source.string(inner.get("mimeType") or inner.get("mime_type")) or ""
+    return "image" if said.startswith("image/") else ""
 
 
 def _spelt(fields: Mapping[str, Span]) -> dict[str, Span]:
@@ -159,7 +172,7 @@ def _result(source: Source, answer: _Answer, call: ToolCall | None) -> ToolResul
     others: list[Opaque] = []
     media = answer.fields.get("parts")
     if source.is_array(media):
-        others = [Opaque("media", part) for part in source.elements(media)]
+        others = [Opaque(_medium(source, part) or "media", part) for part in source.elements(media)]
     response = answer.fields.get("response")
     if not source.is_object(response):
         return ToolResult(CallId(answer.id), call, (), None, (*others, Opaque("no response", answer.part)))

@@ -94,8 +94,8 @@ class UsageTap:
     """
 
     __slots__ = (
-        "_carry", "_dead", "_error", "_fields", "_gemini", "_id", "_miss", "_model", "_opening", "_parts", "_size", "_sse",
-        "_transformations", "_usage",
+        "_carry", "_dead", "_error", "_fields", "_gemini", "_id", "_miss", "_model", "_opening", "_parts", "_size",
+        "_sse", "_transformations", "_usage",
     )  # fmt: skip
 
     def __init__(self, format_name: str, content_type: str) -> None:
@@ -163,7 +163,8 @@ class UsageTap:
         if not self._opening and self._usage not in block and _ERROR not in block:
             return
         for event in block.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n\n"):
-            if self._opening or _ERROR in event or (self._usage in event and (self._gemini or not _says_no_usage(event))):
+            counts = self._usage in event and (self._gemini or not _says_no_usage(event))
+            if self._opening or counts or _ERROR in event:
                 lines = [line[5:].lstrip() for line in event.split(b"\n") if line.startswith(b"data:")]
                 if self._gemini and not lines:
                     lines = [event]  # its own errors come bare between events
