@@ -17,11 +17,14 @@ from coldpress.model.native import Applied
 from coldpress.model.records import Miss
 from coldpress.model.usage import Usage
 from coldpress.wire.gemini_reply import USAGE_WORD, read_chunks
+from coldpress.wire.native_reply import applied_edits, compaction_items
 from coldpress.wire.reply_facts import anthropic_miss, openai_miss, transformations
 from coldpress.wire.usage import UsageFields
 from coldpress.wire.usage_fields import read_usage
 
 _EVENT_LIMIT = 1 << 20
+_RESPONSES_EVENT_LIMIT = 8 << 20
+"""The last event of Responses repeats the whole reply, and has the usage behind it."""
 _JSON_LIMIT = 32 << 20
 _OPENING_EVENTS = 8
 """How many events may go by before one names the message: comments and pings come first at some servers."""
@@ -57,15 +60,18 @@ class TapResult:
 
 
 class _Event(msgspec.Struct):
-    """The fields of a stream event, of the message in a `message_start`, and of a plain reply."""
+    """The fields of a stream event, of the message in a `message_start`, of a `response`, and of a plain reply."""
 
     type: str | None = None
     id: str | None = None
     model: str | None = None
     message: msgspec.Raw = msgspec.Raw()
+    response: msgspec.Raw = msgspec.Raw()
     usage: msgspec.Raw = msgspec.Raw()
     error: msgspec.Raw = msgspec.Raw()
     choices: msgspec.Raw = msgspec.Raw()
+    output: msgspec.Raw = msgspec.Raw()
+    context_management: msgspec.Raw = msgspec.Raw()
     diagnostics: msgspec.Raw = msgspec.Raw()
     prompt_cache_diagnostics: msgspec.Raw = msgspec.Raw()
     input_transformations: msgspec.Raw = msgspec.Raw()
@@ -94,14 +100,15 @@ class UsageTap:
     """
 
     __slots__ = (
-        "_carry", "_dead", "_error", "_fields", "_gemini", "_id", "_miss", "_model", "_opening", "_parts", "_size",
-        "_sse", "_transformations", "_usage",
+        "_applied", "_carry", "_dead", "_error", "_event_limit", "_fields", "_gemini", "_id", "_miss", "_model",
+        "_opening", "_parts", "_size", "_sse", "_transformations", "_usage",
     )  # fmt: skip
 
     def __init__(self, format_name: str, content_type: str) -> None:
         self._sse = "text/event-stream" in content_type.lower()
         self._fields = UsageFields(format_name)
         self._gemini = format_name == "gemini"
+        self._event_limit = _RESPONSES_EVENT_LIMIT if format_name == "openai_responses" else _EVENT_LIMIT
         self._usage = USAGE_WORD if self._gemini else _USAGE
         self._carry = b""
         self._parts: list[bytes] = []
@@ -111,6 +118,7 @@ class UsageTap:
         self._model: str | None = None
         self._miss: Miss | None = None
         self._transformations: tuple[str, ...] = ()
+        self._applied: tuple[Applied, ...] = ()
         self._error = False
         self._dead = False
 
@@ -128,7 +136,7 @@ class UsageTap:
             return
         cut = max(data.rfind(b) + len(b) if b in data else 0 for b in _BREAKS)
         self._carry = data[cut:]
-        if len(self._carry) > _EVENT_LIMIT:  # an event this long is content, not usage
+        if len(self._carry) > self._event_limit:  # an event this long is content, not usage
             self._carry = self._carry[-4:]
         if cut:
             self._scan(data[:cut])
@@ -151,6 +159,7 @@ class UsageTap:
             miss=self._miss,
             transformations=self._transformations,
             message_id=self._id,
+            applied=(*self._applied, *(Applied("compact_threshold", usage=used) for used in self._fields.compactions)),
         )
 
     def _keep(self, chunk: bytes) -> None:
@@ -180,8 +189,10 @@ class UsageTap:
         if event is None:
             return
         self._error = self._error or event.type == "error" or _there(event.error)
-        if event.message and (message := _tried(_EVENT.decode, event.message)) is not None:
-            self._take(message)
+        for inner in (event.message, event.response):  # the whole reply so far, of Responses at both ends of a stream
+            if inner and (reply := _tried(_EVENT.decode, inner)) is not None:
+                self._error = self._error or _there(reply.error)
+                self._take(reply)
         self._take(event)
 
     def _chunks(self, payload: bytes | msgspec.Raw) -> None:
@@ -199,6 +210,10 @@ class UsageTap:
         elif said.choices:
             for choice in _tried(_CHOICES.decode, said.choices) or ():  # Kimi puts the usage of a stream here
                 self._take_usage(choice.usage)
+        if _there(said.context_management):
+            self._applied = _tried(applied_edits, said.context_management) or self._applied
+        if said.output:
+            self._applied = _tried(compaction_items, said.output) or self._applied
         if said.diagnostics:
             self._miss = _tried(anthropic_miss, said.diagnostics) or self._miss
         if said.prompt_cache_diagnostics:

@@ -52,6 +52,12 @@ class UsageFields:
         """Take over what `later` has; what it lacks stays as it was."""
         merge(self._seen, later)
 
+    @property
+    def compactions(self) -> tuple[Usage, ...]:
+        """Tokens of each sampling step that wrote a summary, of Anthropic's replies; they are part of the bill."""
+        steps = self._seen.iterations or () if self._anthropic else ()
+        return tuple(_additive(step) for step in steps if step.type == "compaction")
+
     def bill(self, model: str | None) -> Bill:
         """Give the disjoint buckets of everything that was seen.
 
