@@ -340,8 +340,8 @@ CLIENTS: tuple[Client, ...] = (
     Client("openai-sdk-responses", "openai_responses", SDKS, _sdk("agent_responses.py"), streams=False),
     Client("openai-sdk-responses-stream", "openai_responses", SDKS, _sdk("agent_responses.py", "--stream")),
     Client("pi-responses", "openai_responses", PI, _pi_responses),
-    Client("codex", "openai_responses", CODEX, _codex_key, log_lines=100),
-    Client("codex-chatgpt", "openai_responses", CODEX, _codex_chatgpt, log_lines=100),
+    Client("codex", "openai_responses", CODEX, _codex_key, log_lines=120),
+    Client("codex-chatgpt", "openai_responses", CODEX, _codex_chatgpt, log_lines=120),
     Client("gemini-cli", "gemini", GEMINI_CLI, _gemini_cli),
     Client("qwen-code", "openai_chat", QWEN_CODE, _qwen_code),
 )
