@@ -296,6 +296,62 @@ class ChatAgent:
         return {key: value for key, value in message.items() if value is not None}, whole.headers["x-coldpress-request"]
 
 
+@dataclass
+class ResponsesAgent:
+    """An agent on the Responses wire that keeps its history itself, and sends sealed reasoning back."""
+
+    scene: Scene
+    stream: bool = False
+    model: str = "gpt-5.6-sol"
+    output: Callable[[str], str] = file_or_output
+    said: list[Json] = field(default_factory=lambda: [{"role": "user", "content": "Find the bug and repair it."}])
+    turns: list[Turn] = field(default_factory=list)
+
+    def go(self, turns: int, *, pace_seconds: float = 30.0) -> list[Turn]:
+        """Take so many turns, each some time after the last; gives all turns so far."""
+        for _ in range(turns):
+            self.step()
+            self.scene.clock.wait(pace_seconds)
+        return self.turns
+
+    def step(self) -> Turn:
+        """Send the conversation, note the answer, and run the tools it calls."""
+        bodies: list[bytes] = []
+        client = openai.OpenAI(
+            base_url=f"{self.scene.gate.url}/v1", api_key="k", max_retries=0, http_client=noting(bodies, openai)
+        )
+        with client:
+            items, request_id = self._ask(client)
+        turn = Turn(bodies[-1], self.scene.upstream.inference[-1], self.scene.ended(request_id))
+        self.turns.append(turn)
+        self.said += items
+        for call in items:
+            if call["type"] == "function_call":
+                asked = next(iter(json.loads(call["arguments"]).values()))
+                found = self.output(str(asked))
+                self.said.append({"type": "function_call_output", "call_id": call["call_id"], "output": found})
+        return turn
+
+    def _ask(self, client: openai.OpenAI) -> tuple[list[Json], str]:
+        request: Json = {
+            "model": self.model,
+            "instructions": HEAD,
+            "input": self.said,
+            "tools": [
+                {"type": "function", "name": name, "parameters": {"type": "object", "properties": {}}} for name in TOOLS
+            ],
+            "store": False,
+            "include": ["reasoning.encrypted_content"],
+        }
+        if self.stream:
+            with client.responses.with_streaming_response.create(**request, stream=True) as raw:
+                last = list(raw.parse())[-1]
+                assert last.type == "response.completed", last
+                return [item.to_dict() for item in last.response.output], raw.headers["x-coldpress-request"]
+        whole = client.responses.with_raw_response.create(**request)
+        return [item.to_dict() for item in whole.parse().output], whole.headers["x-coldpress-request"]
+
+
 def joined(chunks: list[Any]) -> Json:
     """Put the chunks of a stream together, as an agent would."""
     message: Json = {"role": "assistant", "content": ""}

@@ -21,6 +21,7 @@ from coldpress.gateway.settings import Limits, gateway_settings
 from coldpress.model.records import Receipt
 from coldpress.stores.base import Store
 from coldpress.stores.memory import MemoryStore
+from coldpress.wire.registry import FORMATS
 
 KEY = (("x-api-key", "k"), ("anthropic-version", "2023-06-01"), ("content-type", "application/json"))
 
@@ -86,7 +87,7 @@ def gateway(
     clock: Callable[[], float] = time.time,
     sleep: Sleep = asyncio.sleep,
 ) -> Iterator[Gate]:
-    """Serve in front of one upstream that speaks both formats; the operation is that of the settings.
+    """Serve in front of one upstream that speaks all formats; the operation is that of the settings.
 
     Its name decides which prices and cache rules hold for it; of its prices in the settings those of the same name.
     Where those are the default ones, no miss may be ours in the end.
@@ -96,7 +97,7 @@ def gateway(
         found.provider(name) or found.providers[0],
         name=name,
         url=upstream_url,
-        formats=("anthropic", "openai_chat"),
+        formats=FORMATS,
         operation=found.operation,
         api_key=None,
     )

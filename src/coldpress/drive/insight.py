@@ -277,7 +277,8 @@ class Insight:
             "conversation": opened.lineage,
             "why": ", ".join(outcome.transformations),
         }
-        log.error("the provider dropped reasoning after an edit: no new edits in this conversation", extra=facts)
+        if not self._memory.is_stopped(opened.root):
+            log.error("reasoning does not fit what stands before it: no new edits in this conversation", extra=facts)
         self._memory.stop(opened.root)
 
     def _traced(self, conversation: Conversation) -> Lineage:

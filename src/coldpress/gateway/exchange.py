@@ -17,6 +17,7 @@ from coldpress.gateway.reply import SideReader
 from coldpress.gateway.routes import Route
 from coldpress.model.conversation import Span
 from coldpress.model.records import Failover, Outcome, Receipt
+from coldpress.wire.binding_refusal import REFUSED
 from coldpress.wire.registry import FormatName
 from coldpress.wire.sse import TapResult
 
@@ -90,6 +91,7 @@ class Exchange:
     def outcome(self) -> Outcome:
         """Say how it ended, with what its reply told."""
         read = (self.reader.end() if self.reader is not None else None) or TapResult()
+        overflow, unbound = self.reader.refusal() if self.reader is not None else (None, False)
         ended = self.ended
         # An error under an error status is a whole answer; only behind a good one is it an event of its own.
         if ended == "complete" and self.status == 200 and read.error_event:
@@ -103,9 +105,9 @@ class Exchange:
             others=read.others,
             context_tokens=read.context_tokens,
             miss=read.miss,
-            transformations=read.transformations,
+            transformations=(REFUSED,) if unbound else read.transformations,
             reported_usd=read.reported_usd,
-            overflow=self.reader.overflow() if self.reader is not None else None,
+            overflow=overflow,
             failover=self.failover,
             applied=read.applied,
             reply_id=read.message_id,

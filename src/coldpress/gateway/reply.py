@@ -15,6 +15,7 @@ from coldpress.gateway.stats import Counters
 from coldpress.gateway.upstream import Reply
 from coldpress.model.errors import ColdpressError
 from coldpress.model.overflow import Overflow
+from coldpress.wire.binding_refusal import refuses_binding
 from coldpress.wire.encoding import decode_body
 from coldpress.wire.overflow import MOST_BODY_BYTES, STATUSES, overflow_in
 from coldpress.wire.registry import FormatName
@@ -88,18 +89,18 @@ class SideReader:
             self._give_up(error)
             return None
 
-    def overflow(self) -> Overflow | None:
-        """What the provider told where it refused the prompt as too long; `None` for every other reply."""
+    def refusal(self) -> tuple[Overflow | None, bool]:
+        """What the provider told where it refused the prompt as too long, and whether it refused reasoning in it."""
         if self._error_status is None or not self._error:
-            return None
+            return None, False
         try:
             body = decode_body(bytes(self._error), self._encoding, limit_bytes=MOST_BODY_BYTES)
-            return overflow_in(self._error_status, body)
+            return overflow_in(self._error_status, body), refuses_binding(self._error_status, body)
         except ColdpressError:
-            return None  # compressed in a way that is not known, or cut short
+            return None, False  # compressed in a way that is not known, or cut short
         except _TAP_FAULTS as error:
             self._give_up(error)
-            return None
+            return None, False
 
     def _give_up(self, error: Exception) -> None:
         self._tap = None

@@ -434,7 +434,7 @@ class Outcome:
     def edits_noticed(self) -> bool:
         """Whether the provider tells that reasoning no longer fits what stands before it, as after an edit of ours.
 
-        It has dropped that reasoning, or let it pass where a stricter account would be refused.
+        It has dropped that reasoning, refused the request for it, or let it pass where a stricter account is refused.
         """
         told = (word.partition(":") for word in self.transformations)
         return any(not reason.startswith(_NOT_OURS) for _, _, reason in told)
