@@ -14,13 +14,19 @@ from support import settings
 
 from coldpress.model.records import Operation
 from coldpress.testing import Exchange, Rules, StrictUpstream
+from coldpress.wire.registry import FormatName
 
 RULES = Rules(check_signatures=False)
+SPOKEN: tuple[FormatName, ...] = ("anthropic", "openai_chat", "openai_responses")
+"""What the strict upstream speaks; Gemini's captures are in test_gemini_captures.py."""
+
 PRESSED_CLIENTS = {
     "anthropic-sdk",
     "claude-code",
     "claude-code-parallel",
     "claude-code-subagent",
+    "codex",
+    "codex-chatgpt",
     "mini-swe-agent-anthropic",
     "mini-swe-agent-chat",
     "omp-anthropic",
@@ -29,14 +35,15 @@ PRESSED_CLIENTS = {
     "opencode-openai",
     "pi-anthropic",
     "pi-chat",
+    "pi-responses",
     "qwen-code",
 }
 
 
 @pytest.fixture(scope="module")
 def requests(shared: Path) -> tuple[Captured, ...]:
-    found = tuple(captured(shared / "captures", ("anthropic", "openai_chat")))
-    assert {request.format for request in found} == {"anthropic", "openai_chat"}
+    found = tuple(captured(shared / "captures", SPOKEN))
+    assert {request.format for request in found} == set(SPOKEN)
     assert len(found) > 60
     return found
 
