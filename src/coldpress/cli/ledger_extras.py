@@ -1,4 +1,4 @@
-"""Lay out what plugins, paid summaries of results, captured calls and a second provider brought, to one and to all."""
+"""Lay out what plugins, paid summaries of results, captured calls, a second provider and native steps brought."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from coldpress.cli.output import say_count, say_usd
+from coldpress.model.native import Applied, NativeAsked
 from coldpress.model.plugins import PluginNote
 from coldpress.model.records import Capture, Failover, Offloaded
 from coldpress.stores.base import LedgerEntry
@@ -27,7 +28,33 @@ def extra_facts(entry: LedgerEntry) -> Facts:
         facts.append(("calls", _captures(outcome.captures)))
     if outcome is not None and outcome.failover is not None:
         facts.append(("failover", _failover(outcome.failover)))
+    if receipt.native is not None:
+        facts.append(("asked for", _asked(receipt.native)))
+    if outcome is not None and outcome.applied:
+        facts.append(("applied", "; ".join(map(_applied, outcome.applied))))
     return tuple(facts)
+
+
+def _asked(native: NativeAsked) -> str:
+    least = native.clear_at_least_tokens
+    told = [", ".join(native.asked) or "nothing"]
+    if least is not None:
+        told.append(f"clearing {say_count(least)} tokens or more")
+    told += [f"no {one.primitive} ({one.why})" for one in native.declined]
+    return "; ".join(told)
+
+
+def _applied(step: Applied) -> str:
+    counts = (
+        (step.cleared_tokens, "tokens out"),
+        (step.cleared_tool_uses, "calls"),
+        (step.cleared_thinking_turns, "turns of reasoning"),
+        (step.usage.prompt, "tokens in"),
+        (step.usage.output, "out"),
+    )
+    told = ", ".join(f"{say_count(count)} {what}" for count, what in counts if count is not None)
+    cost = "" if step.usd is None else f", {say_usd(step.usd)} USD"
+    return f"{step.primitive}: {told or 'no counts'}{cost}"
 
 
 def _failover(what: Failover) -> str:

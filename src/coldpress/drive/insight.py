@@ -19,9 +19,11 @@ from coldpress.drive.receipts import Sending, lineage_of, root_of
 from coldpress.engine.belief import Held, believe, sent_by_others
 from coldpress.engine.misses import explains_read
 from coldpress.measure.cache_rules import rules_for
+from coldpress.measure.prices import Unpriced, cost_usd
 from coldpress.measure.token_families import family_of
 from coldpress.model.conversation import Conversation
 from coldpress.model.edits import Edit, Saved
+from coldpress.model.native import Applied
 from coldpress.model.records import Belief, Cut, Outcome
 from coldpress.stores.base import Store
 
@@ -247,7 +249,13 @@ class Insight:
         if elsewhere and removed is None and worked_out.bill_usd is not None:
             missing = (_OTHER_CACHE if word == NO_TOKENS else word for word in worked_out.unpriced)
             worked_out = replace(worked_out, unpriced=tuple(missing))
-        return replace(outcome, money=worked_out)
+        applied = tuple(self._with_cost(one, provider, model, opened.at) for one in outcome.applied)
+        return replace(outcome, money=worked_out, applied=applied)
+
+    def _with_cost(self, applied: Applied, provider: str, model: str | None, at: float) -> Applied:
+        """Say what a step of the provider's own cost, where it says what it took; it is part of the reply's bill."""
+        bill = cost_usd(applied.usage, self._accounts.prices(provider, model, at))
+        return applied if isinstance(bill, Unpriced) else replace(applied, usd=bill)
 
     def _learn_caches(self, opened: Opened, outcome: Outcome, *, explained: bool) -> None:
         """Learn how long prefixes are kept; `explained` where the client or we sent otherwise what was not read."""
