@@ -305,6 +305,7 @@ class ResponsesAgent:
     model: str = "gpt-5.6-sol"
     output: Callable[[str], str] = file_or_output
     said: list[Json] = field(default_factory=lambda: [{"role": "user", "content": "Find the bug and repair it."}])
+    tools: tuple[str, ...] = TOOLS
     turns: list[Turn] = field(default_factory=list)
 
     def go(self, turns: int, *, pace_seconds: float = 30.0) -> list[Turn]:
@@ -338,7 +339,8 @@ class ResponsesAgent:
             "instructions": HEAD,
             "input": self.said,
             "tools": [
-                {"type": "function", "name": name, "parameters": {"type": "object", "properties": {}}} for name in TOOLS
+                {"type": "function", "name": name, "parameters": {"type": "object", "properties": {}}}
+                for name in self.tools
             ],
             "store": False,
             "include": ["reasoning.encrypted_content"],
