@@ -11,7 +11,7 @@ import pytest
 from gateway.test_serve import get
 from gateway.world import ANTHROPIC_PATH, NotingDriver, answering, ok, post, raw, run, world
 from prometheus_client.parser import text_string_to_metric_families
-from stores.samples import attribution, line, outcome, pressure, receipt
+from stores.samples import applied, attribution, line, native, outcome, pressure, receipt
 
 from coldpress.gateway.figures import Figure, values
 from coldpress.gateway.figures_list import FIGURES, SECTIONS
@@ -46,6 +46,7 @@ def filled() -> MemoryStore:
         offload=Offloaded(3, 2, 1, ("too_long",), 900, 80, 0.25, "applied"),
         pressure=pressure(cleared=3, summarised=2, summary="ab", summariser="model", refused=("no_time",), dropped=1),
         findings=(Finding("drift", "plan"),),
+        native=native(),
     )
     store.put([], [], first)
     unpriced = Offloaded(1, 1, usd=None, why="final_gate:does_not_pay")
@@ -56,7 +57,7 @@ def filled() -> MemoryStore:
     money = Money(0.5, 0.25, 0.625, 0.125, "p")  # net below zero
     captures = (Capture("Bash", "captured", restored=True), Capture(ODD, "absent"))
     store.add_outcome(replace(outcome("1", usage), money=money, captures=captures, attribution=attribution()))
-    store.add_outcome(replace(outcome("2"), attribution=attribution("us", "edit", 900, None)))
+    store.add_outcome(replace(outcome("2"), attribution=attribution("us", "edit", 900, None), applied=applied()))
     return store
 
 

@@ -84,7 +84,9 @@ class World:
         ):
             for one in listed:
                 self.now, self.ahead, self.told = self.now + one.pause, self.ahead + one.upstream_pause, one.told
-                async with client.post(f"{gateway.url}/v1/messages", data=one.body, headers=HEADERS) as response:
+                asks = {"anthropic-beta": DIAGNOSIS_BETA} if b'"diagnostics"' in one.body else {}
+                sent = client.post(f"{gateway.url}/v1/messages", data=one.body, headers=HEADERS | asks)
+                async with sent as response:
                     answer = await response.read()
                     assert response.status == 200, answer[:300]
                     names.append(response.headers["x-coldpress-request"])
@@ -100,6 +102,7 @@ class World:
         return entry.outcome.attribution
 
 
+DIAGNOSIS_BETA = "cache-diagnosis-2026-04-07"
 STEPS = [step(n, log(f"n{n}", 60)) for n in range(7)]
 
 

@@ -12,7 +12,8 @@ from coldpress.model.records import Miss
 from coldpress.model.usage import Usage
 from coldpress.testing import Aside, Say, Script, Step, StrictUpstream, Turn
 
-CONTROLS = {"anthropic-beta": "thinking-binding-controls-2026-08-01"}
+DIAGNOSIS = "cache-diagnosis-2026-04-07"
+CONTROLS = {"anthropic-beta": f"thinking-binding-controls-2026-08-01,{DIAGNOSIS}"}
 COMPACTION = Step("compaction", Usage(fresh=180_000, output=3500))
 ADVICE = Step("advisor_message", Usage(fresh=823, output=1612), "claude-opus-5")
 LOOP = Step("message", Usage(fresh=10, read=20, output=40))
@@ -69,7 +70,7 @@ def test_a_stream_begins_with_the_first_step_and_ends_with_all() -> None:
     ],
 )
 def test_a_miss_is_told_to_those_who_ask(more: Json, expected: bool) -> None:
-    reply = told(Aside(miss=Miss("tools_changed", 512)), **more)
+    reply = told(Aside(miss=Miss("tools_changed", 512)), headers={"anthropic-beta": DIAGNOSIS}, **more)
     reason = {"cache_miss_reason": {"type": "tools_changed", "cache_missed_input_tokens": 512}}
     assert reply.get("diagnostics") == (reason if expected else None)
 

@@ -19,8 +19,8 @@ def test_every_captured_request_is_accepted(shared: Path) -> None:
             turn = json.loads(path.read_text())
             if turn["method"] != "POST" or not turn["path"].partition("?")[0].endswith(_PATHS):
                 continue
-            versions = {k: v for k, v in turn["headers"] if k.lower() == "anthropic-version"}
-            reply = post(upstream.url, turn["path"], turn["raw_text"].encode(), versions)
+            named = {k: v for k, v in turn["headers"] if k.lower() in ("anthropic-version", "anthropic-beta")}
+            reply = post(upstream.url, turn["path"], turn["raw_text"].encode(), named)
             if reply.status != 200:
                 refused.append((path.parent.name, path.name, reply.body))
             accepted += reply.status == 200

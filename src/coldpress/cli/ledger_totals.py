@@ -41,6 +41,25 @@ def _facts(totals: Totals) -> tuple[tuple[str, str], ...]:
         ("cuts declined", _words(totals.cuts_declined)),
         ("reasoning dropped", f"{say_count(totals.edits_noticed)} replies"),
         ("caches missed", _misses(totals)),
+        *_native_facts(totals),
+    )
+
+
+def _native_facts(totals: Totals) -> tuple[tuple[str, str], ...]:
+    """What providers were asked to do by themselves, and did; nothing where the settings never switched it on."""
+    told = totals.native
+    if not told.requests and not told.applied:
+        return ()
+    done = "; ".join(
+        f"{what} {one.steps:,} times, {_tokens(one.cleared)} tokens out, {_usd(one.cost)} USD"
+        for what, one in told.applied
+    )
+    return (
+        (
+            "asked providers for",
+            f"{_words(told.asked)} over {told.requests:,} requests; declined: {_words(told.declined)}",
+        ),
+        ("providers applied", done or "nothing"),
     )
 
 

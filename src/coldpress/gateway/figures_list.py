@@ -9,6 +9,7 @@ from coldpress.gateway.figures import Figure, counter, gauge
 from coldpress.gateway.figures_edits import EDITS, REASONS, REMOVED
 from coldpress.gateway.figures_limits import LIMITS
 from coldpress.gateway.figures_misses import MISSES
+from coldpress.gateway.figures_native import NATIVE
 from coldpress.gateway.figures_parts import CAPTURE, COMPACTIONS, PLUGINS, SUMMARISER, USAGE
 from coldpress.gateway.stats import Counters
 
@@ -114,6 +115,7 @@ SECTIONS: Final[tuple[tuple[str, tuple[Figure, ...]], ...]] = (
     ("Plugins", PLUGINS),
     ("Tokens and money", USAGE),
     ("Missed caches", MISSES),
+    ("What providers do by themselves", NATIVE),
     ("What is held", STORED),
 )
 FIGURES: Final[tuple[Figure, ...]] = tuple(figure for _, figures in SECTIONS for figure in figures)

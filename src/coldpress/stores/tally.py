@@ -29,6 +29,7 @@ from coldpress.stores.tally_decisions import (
     views_of_lines,
 )
 from coldpress.stores.tally_misses import check_attribution, miss_sums, miss_totals
+from coldpress.stores.tally_native import applied_sums, asked_sums, check_applied, native_totals
 from coldpress.stores.tally_pressure import check_pressure, compaction_totals, finding_sums, pressure_sums
 from coldpress.stores.totals import MoneyTotals, Stored, Totals, UsageTotals
 
@@ -78,6 +79,8 @@ def receipt_sums(receipt: Receipt, tally: Tally) -> dict[str, int]:
         sums |= pressure_sums(receipt.pressure)
     if receipt.findings:
         sums |= finding_sums(receipt.findings)
+    if receipt.native is not None:
+        sums |= asked_sums(receipt.native)
     return {name: value for name, value in sums.items() if value}
 
 
@@ -95,6 +98,7 @@ def outcome_sums(outcome: Outcome) -> dict[str, int]:
     check_plugins(outcome.plugins, f"outcome of {outcome.request_id}")
     if outcome.attribution is not None:
         check_attribution(outcome.attribution, outcome.request_id)
+    check_applied(outcome.applied, outcome.request_id)
     good = answered(outcome)
     sums = {
         f"ended:{outcome.ended}": 1,
@@ -114,6 +118,7 @@ def outcome_sums(outcome: Outcome) -> dict[str, int]:
         sums |= finding_sums(outcome.findings)
     if outcome.attribution is not None:
         sums |= miss_sums(outcome.attribution)
+    sums |= applied_sums(outcome.applied)
     if outcome.captures:
         sums |= capture_sums(outcome.captures)
     if outcome.plugins:
@@ -237,6 +242,7 @@ def totals_of(sums: Sums, *, since: float | None, stored: Stored, unrecorded: in
         plugins=plugin_totals(sums),
         findings=words(sums, "finding"),
         misses=miss_totals(sums),
+        native=native_totals(sums),
         stored=stored,
         unrecorded=unrecorded,
     )

@@ -14,6 +14,7 @@ from coldpress.stores.totals_decisions import (
     ToolTotals,
 )
 from coldpress.stores.totals_misses import MissTotals
+from coldpress.stores.totals_native import NativeTotals
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +139,7 @@ class Totals:
         plugins: what each plugin did.
         findings: what watchers noticed on requests and replies, by kind.
         misses: replies that did not read what they could have, by who is to answer for that.
+        native: what providers were asked to do to prompts by themselves, and what they say they did.
         stored: what is held now, in contrast to all the sums.
         unrecorded: ledger rows, raw events and kept texts this process could not store since it started.
     """
@@ -173,6 +175,7 @@ class Totals:
     plugins: tuple[tuple[str, PluginTotals], ...] = ()
     findings: tuple[tuple[str, int], ...] = ()
     misses: MissTotals = field(default_factory=MissTotals)
+    native: NativeTotals = field(default_factory=NativeTotals)
     stored: Stored = field(default_factory=Stored)
     unrecorded: int = 0
 
@@ -201,7 +204,7 @@ class Totals:
         """Give everything as plain values under names that stay, counts by word as objects."""
         counts = ("operations", "providers", "cuts_applied", "cuts_declined", "ended", "findings")
         # What has a row for each tool is laid out once, below: `asdict` copies all it is given.
-        rest = replace(self, by_mode=(), by_tool=(), capture=(), plugins=(), results=(), misses=MissTotals())
+        rest = replace(self, by_mode=(), by_tool=(), capture=(), plugins=(), results=())
         told = {**asdict(rest), **{name: dict(getattr(self, name)) for name in counts}}
         del told["results"], told["removed"]
         return told | {
@@ -214,6 +217,7 @@ class Totals:
             "compactions": self.compactions.as_object(),
             "summariser": self.summariser.as_object(),
             "misses": self.misses.as_object(),
+            "native": self.native.as_object(),
             "capture": {tool: asdict(calls) for tool, calls in self.capture},
             "plugins": {name: plugin.as_object() for name, plugin in self.plugins},
         }

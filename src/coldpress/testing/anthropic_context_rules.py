@@ -14,9 +14,7 @@ from coldpress.testing.refusal import Refusal
 
 DIAGNOSIS_BETA: Final = "cache-diagnosis-2026-04-07"
 _MIN_TRIGGER_TOKENS: Final = 50_000
-_COMPACTS: Final = re.compile(
-    r"(fable|mythos)-5(?![-.][2-9]\b)|opus-(4[-.][6-9]|5)|sonnet-(4[-.][6-9]|5)|haiku-5[-.]5"
-)
+_COMPACTS: Final = re.compile(r"(fable|mythos)-5(?![-.][2-9]\b)|opus-(4[-.][6-9]|5)|sonnet-(4[-.][6-9]|5)|haiku-5[-.]5")
 """Models that compact on demand, as listed in November 2026."""
 
 _Check = Callable[[object], str | None]

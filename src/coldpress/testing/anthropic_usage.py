@@ -33,17 +33,19 @@ class Account:
         return next((usage for kind, usage, _ in self.steps if kind in _EXECUTING), self.total)
 
 
-def account(answer: Usage, aside: Aside) -> Account:
+def account(answer: Usage | None, aside: Aside) -> Account:
     """Bill an answer with the steps before it.
 
     Args:
-        answer: of the step that answers, as the caches counted it.
+        answer: of the step that answers, as the caches counted it; `None` where the answer is a summary alone.
         aside: the other steps, and the fallback model, if one answered.
     """
-    if not aside.steps and aside.served_by is None:
-        return Account(answer, answer)
     before: list[tuple[str, Usage, str | None]] = [(s.kind, s.usage, s.model) for s in aside.steps]
-    if aside.served_by is None:
+    if answer is not None and not before and aside.served_by is None:
+        return Account(answer, answer)
+    if answer is None:
+        steps = before
+    elif aside.served_by is None:
         steps = [*before, ("message", answer, None)]
     else:
         # The declined attempt read the same prompt and said nothing.

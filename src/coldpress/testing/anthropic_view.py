@@ -105,6 +105,8 @@ def rendered(placed: Placed) -> str:
             shown = [block.get("id"), block.get("name"), block.get("input")]
         case "tool_result":
             shown = [block.get("tool_use_id"), block.get("is_error") is True, _result_content(block.get("content"))]
+        case "compaction":
+            shown = block.get("content")
         case _:
             shown = {key: block[key] for key in sorted(block) if key != "cache_control"}
     return json.dumps([placed.role, placed.kind, shown], ensure_ascii=False, separators=(",", ":"))

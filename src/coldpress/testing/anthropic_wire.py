@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from coldpress.measure.tokens import estimate
 from coldpress.testing.anthropic_usage import Account, account_fields, closing_fields, usage_fields
@@ -19,16 +20,20 @@ class Answer:
 
     Attributes:
         transformations: `None` where the client did not ask to see them.
-        diagnostics: why the cache was missed, `None` where the client did not ask or there is nothing to tell.
+        diagnostics: why the cache was missed, `None` where there is nothing to tell.
+        asked_diagnostics: the client asked for them.
+        applied_edits: what was cleared from the prompt, `None` where the request has no `context_management`.
     """
 
     id: str
     model: str
     content: tuple[Mapping[str, object], ...]
-    stop_reason: StopReason
+    stop_reason: StopReason | Literal["compaction"]
     told: Account
     transformations: Sequence[Mapping[str, str]] | None
     diagnostics: Mapping[str, object] | None = None
+    asked_diagnostics: bool = False
+    applied_edits: Sequence[Mapping[str, object]] | None = None
 
 
 def build_content(
@@ -59,7 +64,12 @@ def build_content(
 def messages_output_tokens(content: Sequence[Mapping[str, object]]) -> int:
     """Tokens of an answer."""
     return sum(
-        estimate(as_text(b.get("text")) or as_text(b.get("thinking")) or json.dumps(b.get("input", "")))
+        estimate(
+            as_text(b.get("text"))
+            or as_text(b.get("thinking"))
+            or as_text(b.get("content"))
+            or json.dumps(b.get("input", ""))
+        )
         for b in content
     )
 
@@ -69,6 +79,7 @@ def messages_document(answer: Answer, *, omit_usage: bool) -> dict[str, object]:
     return {
         **_envelope(answer, content=list(answer.content), stop_reason=answer.stop_reason),
         **({} if omit_usage else {"usage": account_fields(answer.told)}),
+        **_applied(answer),
     }
 
 
@@ -86,7 +97,13 @@ def messages_events(answer: Answer, delivery: Delivery) -> list[tuple[str, dict[
     closing: dict[str, object] = {"delta": {"stop_reason": answer.stop_reason, "stop_sequence": None}}
     if not delivery.omit_usage:
         closing["usage"] = closing_fields(answer.told)
-    return [*listed, _event("message_delta", **closing), _event("message_stop")]
+    return [*listed, _event("message_delta", **closing, **_applied(answer)), _event("message_stop")]
+
+
+def _applied(answer: Answer) -> dict[str, object]:
+    if answer.applied_edits is None:
+        return {}
+    return {"context_management": {"applied_edits": list(answer.applied_edits)}}
 
 
 def _envelope(answer: Answer, *, content: list[Mapping[str, object]], stop_reason: str | None) -> dict[str, object]:
@@ -101,7 +118,7 @@ def _envelope(answer: Answer, *, content: list[Mapping[str, object]], stop_reaso
     }
     if answer.transformations is not None:
         envelope["input_transformations"] = list(answer.transformations)
-    if answer.diagnostics is not None:
+    if answer.diagnostics is not None or answer.asked_diagnostics:
         envelope["diagnostics"] = answer.diagnostics
     return envelope
 
@@ -121,6 +138,9 @@ def _block_stream(block: Mapping[str, object], size: int) -> tuple[dict[str, obj
             deltas: list[dict[str, object]] = [{"type": "thinking_delta", "thinking": piece} for piece in pieces]
             deltas.append({"type": "signature_delta", "signature": block.get("signature")})
             return {**block, "thinking": "", "signature": ""}, deltas
+        case "compaction":
+            delta = {key: block.get(key) for key in ("content", "encrypted_content")}
+            return {**block, "content": None, "encrypted_content": None}, [{"type": "compaction_delta", **delta}]
         case _:
             pieces = ["", *_cut(json.dumps(block.get("input"), ensure_ascii=False), size)]
             return {**block, "input": {}}, [{"type": "input_json_delta", "partial_json": piece} for piece in pieces]

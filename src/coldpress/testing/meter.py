@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from coldpress.measure.cache import Part, Piece, PrefixCache, messages_scope
 from coldpress.measure.cache_rules import ANTHROPIC, Life, rules_for
@@ -42,16 +42,25 @@ class Meter:
         self._automatic = automatic
         self._known_tokens: dict[bytes, int] = {}
 
-    def messages(self, body: Mapping[str, object], *, dropped: tuple[str, ...]) -> Usage:
-        """Bill a Messages request; `dropped` names blocks the model is not shown."""
+    def messages(
+        self, body: Mapping[str, object], *, dropped: tuple[str, ...] = (), shown: Sequence[Placed] | None = None
+    ) -> Usage:
+        """Bill a Messages request.
+
+        Args:
+            body: the request.
+            dropped: paths of blocks that the model is not shown.
+            shown: the blocks it is shown, where the provider edited the prompt; `None` for all of them as sent.
+        """
         model = as_text(body.get("model"))
         rules = rules_for(model, "anthropic") or ANTHROPIC
         # Models with different minimum lengths share nothing anyway.
         cache = self._marked.setdefault(rules.minimum_tokens, PrefixCache(rules, short_seconds=self._marked_seconds))
+        prompt = list(render_order(body)) if shown is None else shown
         return cache.send(
-            self._message_pieces(body, dropped),
-            scope=model.encode(),
-            messages_scope=_settings(body),
+            self._message_pieces(body, prompt, dropped),
+            scope=f"{model} {as_text(body.get('speed'))}".strip().encode(),
+            messages_scope=messages_settings(body, prompt),
             now=self._clock(),
         )
 
@@ -62,25 +71,34 @@ class Meter:
 
     def count_messages(self, body: Mapping[str, object], *, dropped: tuple[str, ...] = ()) -> int:
         """Tokens of a Messages request, without billing it."""
-        return sum(piece.tokens for piece in self._message_pieces(body, dropped))
+        return sum(piece.tokens for piece in self._message_pieces(body, list(render_order(body)), dropped))
+
+    def tokens(self, placed: Placed) -> int:
+        """Tokens of one block of a Messages request."""
+        return self._tokens(_digest(rendered(placed)), placed)
 
     def count_chat(self, body: Mapping[str, object]) -> int:
         """Tokens of a Chat Completions request, without billing it."""
         return sum(piece.tokens for piece in self._chat_pieces(body))
 
-    def _message_pieces(self, body: Mapping[str, object], dropped: tuple[str, ...]) -> list[Piece]:
+    def _message_pieces(
+        self, body: Mapping[str, object], prompt: Sequence[Placed], dropped: tuple[str, ...]
+    ) -> list[Piece]:
         in_force = marks(body)
         pieces = []
-        for placed in render_order(body):
+        for placed in prompt:
             if placed.path in dropped:
                 continue
             digest = _digest(rendered(placed))
-            if digest not in self._known_tokens:
-                self._known_tokens[digest] = _shown_tokens(placed) + _BLOCK_OVERHEAD_TOKENS
             ttl = in_force.get(placed.path)
             mark = None if ttl is None else _LIVES[ttl]
-            pieces.append(Piece(digest, self._known_tokens[digest], mark, _part(placed)))
+            pieces.append(Piece(digest, self._tokens(digest, placed), mark, _part(placed)))
         return pieces
+
+    def _tokens(self, digest: bytes, placed: Placed) -> int:
+        if digest not in self._known_tokens:
+            self._known_tokens[digest] = _shown_tokens(placed) + _BLOCK_OVERHEAD_TOKENS
+        return self._known_tokens[digest]
 
     def _chat_pieces(self, body: Mapping[str, object]) -> Iterator[Piece]:
         for part in (*objects(body.get("tools")), *objects(body.get("messages"))):
@@ -101,12 +119,15 @@ def _part(placed: Placed) -> Part:
     return "tools" if placed.role == "tools" else "system"
 
 
-def _settings(body: Mapping[str, object]) -> bytes:
-    """What stands outside the prompt and costs the messages their cache when it changes."""
+def messages_settings(body: Mapping[str, object], prompt: Iterable[Placed] | None = None) -> bytes:
+    """Name what stands outside the prompt and costs the messages their cache when it changes.
+
+    `prompt` is what the model is shown, `None` for all blocks as sent.
+    """
     return messages_scope(
         tool_choice=_compact(as_object(body.get("tool_choice"))),
         thinking=_compact(as_object(body.get("thinking"))),
-        pictures=any(_has_picture(placed.block) for placed in render_order(body)),
+        pictures=any(_has_picture(placed.block) for placed in (render_order(body) if prompt is None else prompt)),
     )
 
 
@@ -127,6 +148,8 @@ def _shown_tokens(placed: Placed) -> int:
             return estimate(as_text(block.get("text")))
         case "thinking":
             return estimate(as_text(block.get("thinking")))
+        case "compaction":
+            return estimate(as_text(block.get("content")))
         case "tool_use":
             return estimate(as_text(block.get("name")) + json.dumps(block.get("input"), ensure_ascii=False))
         case "tool_result" if isinstance(block.get("content"), str):

@@ -34,7 +34,7 @@ _OPENAI_KINDS = {
 class Refusal:
     """A request that a provider would not serve.
 
-    `kind` is the provider's error type. `param` and `code` exist on the chat wire only.
+    `kind` is the provider's error type. `param` exists on OpenAI's wires only; `code` is a word for machines.
     """
 
     message: str
@@ -51,6 +51,8 @@ class Refusal:
         """Give the error body as a JSON object; an error event in a stream carries the same."""
         if wire == "anthropic":
             error: dict[str, object] = {"type": self.kind, "message": self.message}
+            if self.code is not None:
+                error["details"] = {"error_code": self.code}
             return {"type": "error", "error": error, "request_id": request_id}
         return {"error": {"message": self.message, "type": self.kind, "param": self.param, "code": self.code}}
 

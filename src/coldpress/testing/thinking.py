@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from coldpress.testing.anthropic_view import THINKING, Placed, joined_turns, render_order, rendered
@@ -14,6 +14,7 @@ from coldpress.testing.refusal import Refusal
 
 BINDING_BETA = "thinking-binding-controls-2026-08-01"
 _MAC_BYTES = 16
+_START = hashlib.sha256(b"prefix").digest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,28 +69,41 @@ class ThinkingLedger:
             if block.get("type") == "tool_use":
                 self._issued[as_text(block.get("id"))] = thinking
 
-    def verify(self, body: Mapping[str, object]) -> ThinkingVerdict:
-        """Check every thinking block of a request, and find the digest its answer will be bound to."""
+    def verify(
+        self,
+        body: Mapping[str, object],
+        prompt: Sequence[Placed] | None = None,
+        *,
+        resumed: Mapping[str, bytes] | None = None,
+    ) -> ThinkingVerdict:
+        """Check every thinking block of a request, and find the digest its answer will be bound to.
+
+        Args:
+            body: the request.
+            prompt: its blocks without those that a summary stands for; `None` for all.
+            resumed: by the path of a summary, the digest of the prefix it stands for.
+        """
         if self._check and (refusal := self._check_latest(body)) is not None:
             return ThinkingVerdict(refusal)
-        digest = hashlib.sha256(b"prefix")
+        digest = _START
         dropped: list[str] = []
         tolerated: list[str] = []
-        for placed in render_order(body):
+        for placed in render_order(body) if prompt is None else prompt:
+            if resumed is not None and placed.path in resumed:
+                digest = resumed[placed.path]
+                continue
             if self._check and placed.kind == "thinking":
                 signature = _decode(as_text(placed.block.get("signature")))
                 if not self._is_ours(signature, as_text(placed.block.get("thinking"))):
                     return ThinkingVerdict(_invalid(placed))
-                if not hmac.compare_digest(
-                    signature[_MAC_BYTES : 2 * _MAC_BYTES], self._mac(b"prefix", digest.digest())
-                ):
+                if not hmac.compare_digest(signature[_MAC_BYTES : 2 * _MAC_BYTES], self._mac(b"prefix", digest)):
                     if self._bind and not _drops(body):
                         return ThinkingVerdict(_foreign(placed))
                     (dropped if self._bind else tolerated).append(placed.path)
                     if self._bind:
                         continue  # what is not shown is no part of what later thinking was said behind
-            digest.update(rendered(placed).encode("utf-8", "surrogatepass") + b"\0")
-        return ThinkingVerdict(None, tuple(dropped), tuple(tolerated), digest.digest())
+            digest = _next(digest, placed)
+        return ThinkingVerdict(None, tuple(dropped), tuple(tolerated), digest)
 
     def _check_latest(self, body: Mapping[str, object]) -> Refusal | None:
         """The thinking of the newest assistant turn stays as it was given, or, without thinking, goes as a whole."""
@@ -124,6 +138,18 @@ class ThinkingLedger:
 
     def _mac(self, purpose: bytes, data: bytes) -> bytes:
         return hmac.digest(self._key, purpose + b"\0" + data, "sha256")[:_MAC_BYTES]
+
+
+def prefix_digest(prompt: Iterable[Placed]) -> bytes:
+    """Give the digest that thinking said behind these blocks is bound to."""
+    digest = _START
+    for placed in prompt:
+        digest = _next(digest, placed)
+    return digest
+
+
+def _next(digest: bytes, placed: Placed) -> bytes:
+    return hashlib.sha256(digest + rendered(placed).encode("utf-8", "surrogatepass")).digest()
 
 
 def _drops(body: Mapping[str, object]) -> bool:

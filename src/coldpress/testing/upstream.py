@@ -141,7 +141,8 @@ class StrictUpstream:
         if wire == "openai_responses":
             return self._serve_responses(body, exchange)
         if exchange.number is None:
-            return self._provider.count_tokens(body, request_id=request_id)
+            betas = ",".join(value for name, value in request.headers if name == "anthropic-beta")
+            return self._provider.count_tokens(body, request_id=request_id, betas=betas)
         if wire == "openai_chat":
             return self._provider.chat(body, number=exchange.number, request_id=request_id)
         betas = ",".join(value for name, value in request.headers if name == "anthropic-beta")
