@@ -45,7 +45,8 @@ def outcome_of(upstream: StrictUpstream, path: str, body: Mapping[str, Any], *he
     async def scenario() -> None:
         async with gateway((Provider("up", upstream.url),), driver) as serving:
             wire = Wire(*await asyncio.open_connection("127.0.0.1", serving.port))
-            given = ("anthropic-version: 2023-06-01", "content-type: application/json", *headers)
+            asking = "anthropic-beta: cache-diagnosis-2026-04-07"
+            given = ("anthropic-version: 2023-06-01", asking, "content-type: application/json", *headers)
             await wire.send(post(path, json.dumps(body).encode(), *given))
             reply = await wire.reply()
             assert reply.status == 200, reply.body

@@ -41,7 +41,6 @@ from coldpress.drive.watching import Watching, with_overflow_found
 from coldpress.drive.weighing import Weighing
 from coldpress.engine.session import Session
 from coldpress.measure.rates import Unpriced
-from coldpress.model.conversation import Conversation
 from coldpress.model.errors import StoreError
 from coldpress.model.records import Finding, Outcome, Receipt
 from coldpress.stores.amounts import Amount
@@ -321,10 +320,7 @@ class Driver:
             with self._lock:
                 state = settled.session.upto(planned.reading.boundary)
                 self._reader.remember(planned.reading, state, anew=decided.batch is not None)
-            if considered is not None and considered.written is not None:
-                # Waited for, so that the next compaction sees these notes however soon it comes.
-                note = functools.partial(self._remember, inbound, planned.conversation, considered)
-                await asyncio.get_running_loop().run_in_executor(self._workers, note)
+            await self._weighing.remembered(inbound, planned.conversation, considered)
         self._insight.note_sent(inbound, planned.conversation, sending)
         return self._prepared(inbound, planned, body, receipt, sending)
 
@@ -339,10 +335,12 @@ class Driver:
 
     async def _beside(self, inbound: Inbound, planned: Planned) -> Beside:
         """Ask the provider for what it does by itself; where that goes wrong, for nothing."""
-        if planned.operation != "press" or not self._sides.has_any(inbound):
+        if planned.operation not in ("press", "drain") or not self._sides.has_any(inbound):
             return NOTHING
+        draining = planned.operation == "drain"
         with Fault("nothing asked of the provider", inbound.request_id).kept():
-            return await self._run(lambda: self._sides.beside(inbound, planned.conversation), beside=True)
+            ask = functools.partial(self._sides.beside, inbound, planned.conversation, draining=draining)
+            return await self._run(ask, beside=True)
         return NOTHING
 
     def _sending(self, planned: Planned, considered: Considered | None, findings: tuple[Finding, ...] = ()) -> Sending:
@@ -369,30 +367,34 @@ class Driver:
             return await self._run(look, beside=beside)
         return ()
 
-    def _remember(self, inbound: Inbound, conversation: Conversation, considered: Considered) -> None:
-        """Keep as notes what a summary that went out says for good; runs on a worker."""
-        with Fault("notes of a summary not kept", inbound.request_id).kept():
-            self._weighing.remember(conversation, considered, now=inbound.received_at)
-
     def _prefix_only(self, inbound: Inbound, checkpoint: Checkpoint[Session] | None, why: str) -> Prepared:
         """Send the standing edits of the known prefix and the rest exact: it could not be decided on."""
         operation = wished(inbound, self._settings)
         known = checkpoint.extra if checkpoint is not None and operation != "observe" else Session()
         # Its calls go as the client wrote them, like its tools: a model that saw a field in its own calls would fill it
         # again, and nothing takes it off this reply.
-        known = replace(known, calls=())
-        body = splice(inbound.body, known.splices)
+        least = self._sides.least(inbound, operation)
+        sending = Sending(operation, edits=known.edits, rebuild=known.rebuild, beside=least)
+        body = splice(inbound.body, sending.splices)
         reused, facts = Reused.of(known.edits), {"request": inbound.request_id, "why": why, "edits": len(known.edits)}
         log.warning("sent with known edits only", extra=facts)
         receipt = unread_receipt(inbound, operation, why)
         receipt = replace(receipt, sent_bytes=len(body), reused=reused.views, reused_bytes_saved=reused.bytes)
-        self._store.put((), (), receipt)
-        return Prepared(body, inbound.is_changed(body), receipt, stream=False)
+        return self._unread(inbound, body, receipt, sending)
 
     def _pass_through(self, inbound: Inbound, why: str) -> Prepared:
-        receipt = unread_receipt(inbound, wished(inbound, self._settings), why)
+        operation = wished(inbound, self._settings)
+        sending = Sending(operation, beside=self._sides.least(inbound, operation))
+        body = splice(inbound.body, sending.splices)
+        receipt = replace(unread_receipt(inbound, operation, why), sent_bytes=len(body))
+        return self._unread(inbound, body, receipt, sending)
+
+    def _unread(self, inbound: Inbound, body: bytes, receipt: Receipt, sending: Sending) -> Prepared:
+        beside = sending.beside
+        receipt = replace(receipt, native=beside.asked)
         self._store.put((), (), receipt)
-        return Prepared(inbound.body, inbound.is_changed(inbound.body), receipt, stream=False)
+        added = places(sending.splices) if beside.additions else ()
+        return Prepared(body, inbound.is_changed(body), receipt, stream=False, betas=beside.betas, added=added)
 
     def _log_request(self, inbound: Inbound) -> None:
         if self._settings.store.raw_log:

@@ -12,7 +12,7 @@ from coldpress.drive.marking import Marking
 from coldpress.drive.native import Natives
 from coldpress.model.conversation import Conversation
 from coldpress.model.native import NativeAsked
-from coldpress.model.records import Outcome
+from coldpress.model.records import Operation, Outcome
 from coldpress.stores.base import Store
 
 
@@ -40,8 +40,14 @@ class Sides:
         """Whether anything may be put beside a request: not where nobody can send the headers that go with it."""
         return inbound.provider in self._asked and inbound.ask is not None
 
-    def beside(self, inbound: Inbound, conversation: Conversation) -> Beside:
-        """Give all of it; may ask the store, so it may block. Only for requests that may be changed."""
+    def least(self, inbound: Inbound, operation: Operation) -> Beside:
+        """Give what a request cannot do without that nobody could read or decide on."""
+        return self._natives.least(inbound) if operation in ("press", "drain") and self.has_any(inbound) else NOTHING
+
+    def beside(self, inbound: Inbound, conversation: Conversation, *, draining: bool = False) -> Beside:
+        """Give all of it, or while draining what was asked for before; may ask the store, so it may block."""
+        if draining:
+            return self._natives.beside(inbound, conversation, draining=True)
         return joined(
             self._natives.beside(inbound, conversation),
             self._diagnosis.beside(inbound, conversation),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 from concurrent.futures import Executor
 from dataclasses import replace
@@ -13,6 +14,7 @@ from coldpress.drive.compaction import Compaction
 from coldpress.drive.counting import Counting, place_of
 from coldpress.drive.deciders import Deciders
 from coldpress.drive.exchange import Inbound
+from coldpress.drive.faults import Fault
 from coldpress.drive.insight import Insight
 from coldpress.drive.late import Run
 from coldpress.drive.memory import Refused
@@ -155,9 +157,16 @@ class Weighing:
         asked = self._question(inbound, conversation, session, held, "drain")
         return self._compaction.as_it_stands(asked, inbound.task, exact_tokens)
 
-    def remember(self, conversation: Conversation, considered: Considered, *, now: float) -> None:
-        """Keep what a summary that went out says for good; blocking."""
-        self._notebook.remember(conversation, considered, now=now)
+    async def remembered(self, inbound: Inbound, conversation: Conversation, considered: Considered | None) -> None:
+        """Keep what a summary that went out says for good.
+
+        It is waited for, so that the next compaction sees these notes however soon it comes.
+        """
+        if considered is None or considered.written is None:
+            return
+        with Fault("notes of a summary not kept", inbound.request_id).kept():
+            keep = functools.partial(self._notebook.remember, conversation, considered, now=inbound.received_at)
+            await asyncio.get_running_loop().run_in_executor(self._workers, keep)
 
     async def close(self) -> None:
         """Give up what is being written in the background."""

@@ -148,7 +148,7 @@ def missed_tokens(case: Case) -> int | None:
 
 def explains_read(found: Attribution | None) -> bool:
     """Whether a small read comes from what was sent, so that it tells nothing of how long a prefix is kept."""
-    return found is not None and found.cause in ("client", "us")
+    return found is not None and (found.cause in ("client", "us") or found.why == "provider_edit")
 
 
 def _readable(case: Case) -> int | None:
