@@ -317,3 +317,20 @@ def test_the_memory_tool_stands_in_every_prompt_of_a_conversation() -> None:
     billed_alike(told)
     assert all(one.body["tools"][-1] == {"type": "memory_20250818", "name": "memory"} for one in told)
     assert all((one.exchange.usage or Usage()).read for one in told[2:]), "the prefix is the same"
+
+
+class DrainedClient(Client):
+    """Its gateway drains once a summary has come back."""
+
+    def take(self, reply: Mapping[str, Any], turn: int) -> None:
+        super().take(reply, turn)
+        if "compaction" in json.dumps(self.history):
+            self.headers = {**self.headers, "x-coldpress-mode": "drain"}
+
+
+def test_a_drained_conversation_goes_on_with_the_edit_that_its_summary_needs() -> None:
+    told = talk(THRESHOLD, DrainedClient(), 10)
+    billed_alike(told)
+    drained = [one for one in told if one.receipt.operation == "drain"]
+    assert len(drained) > 2
+    assert all("context_management" in one.body and one.betas == "compact-2026-01-12" for one in drained)
