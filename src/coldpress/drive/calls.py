@@ -29,9 +29,13 @@ from coldpress.model.kept import Kept
 from coldpress.model.records import Operation
 from coldpress.plugins import CallFacts
 from coldpress.stores.base import Store
+from coldpress.wire.registry import FormatName
 from coldpress.wire.tool_schemas import SchemaEdit, schema_edits
 
 log = logging.getLogger(__name__)
+
+FORMATS: Final[tuple[FormatName, ...]] = ("anthropic", "openai_chat")
+"""Wire formats whose schemas, calls and streams of calls are written otherwise; in the others nothing of them is."""
 
 MOST_TOOL_SETS: Final = 64
 """Sets of tools whose schemas are remembered as they are sent."""
@@ -106,6 +110,8 @@ class Calls:
         is_on = self._is_on or bool(schemas) or self._extensions.looks_at_calls
         if not is_on or conversation.head.stateful or operation not in ("press", "drain"):
             return NO_CALL_WORK
+        if conversation.format not in FORMATS:
+            return NO_CALL_WORK
         if binds(conversation.head.model):
             return NO_CALL_WORK  # what stands in the history of such a model stays as it is, and so does its head
         found = self._tool_set(conversation, schemas)
@@ -114,6 +120,8 @@ class Calls:
 
     def on_the_way(self, inbound: Inbound, conversation: Conversation, work: CallWork) -> OnTheWay | None:
         """Give what turns the calls of the reply back; `None` where none has to be looked at."""
+        if conversation.format not in FORMATS:
+            return None
         looks = self._extensions.looks_at_calls and work.is_on
         if not (looks or self._extensions.looks_at_ends or any(map(_is_watched, work.shapes.values()))):
             return None
