@@ -12,6 +12,7 @@ from testing.wires import post, responses, user
 from coldpress.model.native import Applied
 from coldpress.testing import Script, StrictUpstream
 from coldpress.testing.script import Say, Think, Turn
+from coldpress.wire.overflow import failed_overflow
 from coldpress.wire.sse import TapResult, UsageTap
 
 PATH = "/v1/responses"
@@ -87,6 +88,17 @@ def test_a_failure_inside_a_stream_is_an_error() -> None:
     found = read(events(opening(), failed))
     assert found.error_event
     assert found.usage.prompt is None
+    assert failed_overflow(found.failure) is None
+
+
+def test_a_prompt_that_was_too_long_is_told_inside_a_stream_too() -> None:
+    error = {
+        "code": "context_length_exceeded",
+        "message": "Your input exceeds the context window of this model. Please adjust your input and try again.",
+    }
+    found = read(events(opening(), ending("failed", error=error, usage=None)), size=9)
+    assert failed_overflow(found.failure) is not None
+    assert failed_overflow(b"{") is None
 
 
 def test_a_stream_that_breaks_off_has_no_known_bill() -> None:

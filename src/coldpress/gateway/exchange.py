@@ -18,6 +18,7 @@ from coldpress.gateway.routes import Route
 from coldpress.model.conversation import Span
 from coldpress.model.records import Failover, Outcome, Receipt
 from coldpress.wire.binding_refusal import REFUSED
+from coldpress.wire.overflow import failed_overflow
 from coldpress.wire.registry import FormatName
 from coldpress.wire.sse import TapResult
 
@@ -92,6 +93,8 @@ class Exchange:
         """Say how it ended, with what its reply told."""
         read = (self.reader.end() if self.reader is not None else None) or TapResult()
         overflow, unbound = self.reader.refusal() if self.reader is not None else (None, False)
+        if overflow is None and read.failure:
+            overflow = failed_overflow(read.failure)
         ended = self.ended
         # An error under an error status is a whole answer; only behind a good one is it an event of its own.
         if ended == "complete" and self.status == 200 and read.error_event:

@@ -157,6 +157,11 @@ _ANSWER: Final = _each(
 )
 
 
+def failed_overflow(error: bytes) -> Overflow | None:
+    """Read the error (JSON) that a stream of Responses failed with under a good status; `None` for any other fault."""
+    return overflow_in(min(STATUSES), b'{"error":' + error[:MOST_BODY_BYTES] + b"}")
+
+
 def overflow_in(status: int | None, body: bytes) -> Overflow | None:
     """Read an error reply; `None` where it is not the refusal of a prompt that is too long.
 

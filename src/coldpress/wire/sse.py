@@ -45,6 +45,7 @@ class TapResult:
         transformations: what the provider did to reasoning in the history, one `kind:reason` each, at most 50.
         message_id: the provider's name for the reply.
         applied: what the provider says it did to the prompt by itself.
+        failure: JSON of the error in the reply that a stream of Responses ends with; empty for every other.
     """
 
     usage: Usage = field(default_factory=Usage)
@@ -57,6 +58,7 @@ class TapResult:
     transformations: tuple[str, ...] = ()
     message_id: str | None = None
     applied: tuple[Applied, ...] = ()
+    failure: bytes = field(default=b"", repr=False)
 
 
 class _Event(msgspec.Struct):
@@ -100,8 +102,8 @@ class UsageTap:
     """
 
     __slots__ = (
-        "_applied", "_carry", "_dead", "_error", "_event_limit", "_fields", "_gemini", "_id", "_miss", "_model",
-        "_opening", "_parts", "_size", "_sse", "_transformations", "_usage",
+        "_applied", "_carry", "_dead", "_error", "_event_limit", "_failure", "_fields", "_gemini", "_id", "_miss",
+        "_model", "_opening", "_parts", "_size", "_sse", "_transformations", "_usage",
     )  # fmt: skip
 
     def __init__(self, format_name: str, content_type: str) -> None:
@@ -120,6 +122,7 @@ class UsageTap:
         self._transformations: tuple[str, ...] = ()
         self._applied: tuple[Applied, ...] = ()
         self._error = False
+        self._failure = b""
         self._dead = False
 
     def feed(self, chunk: bytes) -> None:
@@ -159,6 +162,7 @@ class UsageTap:
             miss=self._miss,
             transformations=self._transformations,
             message_id=self._id,
+            failure=self._failure,
             applied=(*self._applied, *(Applied("compact_threshold", usage=used) for used in self._fields.compactions)),
         )
 
@@ -191,7 +195,8 @@ class UsageTap:
         self._error = self._error or event.type == "error" or _there(event.error)
         for inner in (event.message, event.response):  # the whole reply so far, of Responses at both ends of a stream
             if inner and (reply := _tried(_EVENT.decode, inner)) is not None:
-                self._error = self._error or _there(reply.error)
+                if _there(reply.error):
+                    self._error, self._failure = True, bytes(reply.error)
                 self._take(reply)
         self._take(event)
 
