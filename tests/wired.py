@@ -231,7 +231,7 @@ class _Told(Meter):
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
         self._told = told
 
-    def messages(self, body: object, *, dropped: tuple[str, ...]) -> Usage:
+    def messages(self, body: object, *, dropped: tuple[str, ...] = (), shown: object = None) -> Usage:
         return next(self._told)
 
 

@@ -116,7 +116,7 @@ def test_odd_texts_take_no_longer_than_their_length(unit: str) -> None:
     started = time.process_time()
     words(unit * 200_000)
     parts(unit * 200_000)
-    assert time.process_time() - started < 1.0
+    assert time.process_time() - started < 20.0  # were it the square of the length, it would be hours
 
 
 @settings(max_examples=50)
