@@ -29,13 +29,10 @@ from coldpress.model.kept import Kept
 from coldpress.model.records import Operation
 from coldpress.plugins import CallFacts
 from coldpress.stores.base import Store
-from coldpress.wire.registry import FormatName
+from coldpress.wire.registry import CALL_FORMATS
 from coldpress.wire.tool_schemas import SchemaEdit, schema_edits
 
 log = logging.getLogger(__name__)
-
-FORMATS: Final[tuple[FormatName, ...]] = ("anthropic", "openai_chat")
-"""Wire formats whose schemas, calls and streams of calls are written otherwise; in the others nothing of them is."""
 
 MOST_TOOL_SETS: Final = 64
 """Sets of tools whose schemas are remembered as they are sent."""
@@ -107,10 +104,9 @@ class Calls:
         Raises:
             StoreError: the store cannot be read.
         """
-        is_on = self._is_on or bool(schemas) or self._extensions.looks_at_calls
-        if not is_on or conversation.head.stateful or operation not in ("press", "drain"):
+        if not self._is_wanted(operation, schemas) or conversation.head.stateful:
             return NO_CALL_WORK
-        if conversation.format not in FORMATS:
+        if conversation.format not in CALL_FORMATS:
             return NO_CALL_WORK
         if binds(conversation.head.model):
             return NO_CALL_WORK  # what stands in the history of such a model stays as it is, and so does its head
@@ -118,9 +114,17 @@ class Calls:
         restored, intents = self._restored(conversation)
         return CallWork(found.edits, restored, intents, found.shapes, scope_of(conversation))
 
+    def leaves(self, conversation: Conversation, operation: Operation, schemas: Schemas = NO_SCHEMAS) -> bool:
+        """Whether something was to be sent otherwise, and is not since nobody can do so on this wire."""
+        return conversation.format not in CALL_FORMATS and self._is_wanted(operation, schemas)
+
+    def _is_wanted(self, operation: Operation, schemas: Schemas) -> bool:
+        is_on = self._is_on or bool(schemas) or self._extensions.looks_at_calls
+        return is_on and operation in ("press", "drain")
+
     def on_the_way(self, inbound: Inbound, conversation: Conversation, work: CallWork) -> OnTheWay | None:
-        """Give what turns the calls of the reply back; `None` where none has to be looked at."""
-        if conversation.format not in FORMATS:
+        """Give what turns the calls of the reply back; `None` where none has to be looked at, or can be."""
+        if conversation.format not in CALL_FORMATS:
             return None
         looks = self._extensions.looks_at_calls and work.is_on
         if not (looks or self._extensions.looks_at_ends or any(map(_is_watched, work.shapes.values()))):

@@ -28,6 +28,9 @@ from coldpress.wire.prefix import Checkpoint, Reader, Reading
 CLIENT_COMPACTION: Final = "client_compaction"
 """The receipt's word for a request by which a client summarises its own conversation."""
 
+CALLS_LEFT: Final = "calls_left"
+"""The receipt's word for schemas and calls that go as they are, since nobody writes them otherwise on this wire."""
+
 
 class Planning:
     """Plans requests of many conversations; safe to use from any thread.
@@ -82,6 +85,8 @@ class Planning:
         known = self._known(conversation, before)
         wanted = self._extensions.before(inbound, conversation, known.standing)
         calls = self._calls.work(conversation, operation, wanted.schemas)
+        if self._calls.leaves(conversation, operation, wanted.schemas):
+            notes = (*notes, CALLS_LEFT)
         if is_client_compaction(conversation):
             notes = (*notes, CLIENT_COMPACTION)
             return Planned(reading, operation, notes, calls=calls, plugins=wanted.notes)

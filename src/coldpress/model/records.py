@@ -277,10 +277,11 @@ class Receipt:
     `reused` counts smaller views that were made earlier and are sent again, `reused_bytes_saved` the bytes of UTF-8
     that their texts had more; exact texts given back and messages that are not sent are in neither. `lines` are only
     what was decided on this request. `notes` are fixed words for things worth knowing: `head_changed`, `volatile_head`,
-    `subscription`, `client_compaction`, `stopped`, `store_failed`, `pass_through:REASON`. `harness` is the client's
-    product name (`claude-cli`), as its user agent says. `prompt_tokens` is the prompt as sent and `removed_tokens` what
-    all edits of this request took out of it, both estimated and scaled to the provider's own count; `None` where not
-    counted. `pressure` is `None` below the trigger. `offload` is `None` where no summary of a single result was wanted,
+    `subscription`, `client_compaction`, `calls_left`, `stopped`, `store_failed`, `pass_through:REASON`. `harness` is
+    the client's product name (`claude-cli`), as its user agent says. `prompt_tokens` is the prompt as sent and
+    `removed_tokens` what all edits of this request took out of it, both estimated and scaled to the provider's own
+    count; `None` where not counted. `pressure` is `None` below the trigger. `offload` is `None` where no summary of a
+    single result was wanted,
     `native` where the settings switch nothing on that the provider does by itself.
     """
 

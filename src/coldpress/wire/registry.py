@@ -8,6 +8,9 @@ from typing import Final, Literal, get_args
 
 FormatName = Literal["anthropic", "openai_chat", "openai_responses", "gemini"]
 FORMATS: Final[tuple[FormatName, ...]] = get_args(FormatName)
+CALL_FORMATS: Final[frozenset[FormatName]] = frozenset({"anthropic", "openai_chat"})
+"""The wire formats in which tool schemas are written and the calls of a reply are turned back; on all others both go
+as they are."""
 
 _ENDINGS: tuple[tuple[str, FormatName], ...] = (
     ("/v1/messages", "anthropic"),

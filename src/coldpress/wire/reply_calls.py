@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 from coldpress.wire.call_stream import FAULTS, CallFilter, FaultCount, FilterOf
 from coldpress.wire.events import MOST_EVENT_BYTES, EventCutter, Piece
-from coldpress.wire.registry import FormatName
+from coldpress.wire.registry import CALL_FORMATS, FormatName
 from coldpress.wire.reply_calls_anthropic import AnthropicCalls
 from coldpress.wire.reply_calls_chat import ChatCalls
 from coldpress.wire.reply_calls_json import filter_document
@@ -34,7 +34,7 @@ class ReplyFilter:
     Where a reply breaks off, leave `end` uncalled and drop what is held.
 
     Args:
-        format_name: wire format of the exchange.
+        format_name: wire format of the exchange; outside `CALL_FORMATS` every reply passes unread.
         content_type: the reply's `content-type`. A first byte that begins a JSON object, or an event, says more.
         filter_of: gives the filter of a call.
         most_event_bytes: events longer than this pass unread; so do fragments in them.
@@ -64,7 +64,8 @@ class ReplyFilter:
         self._most = most_document_bytes
         self._dropped = False
         self._tearing = False
-        self._kind: Literal["open", "events", "document", "unread"] = "open"
+        is_known = format_name in CALL_FORMATS
+        self._kind: Literal["open", "events", "document", "unread"] = "open" if is_known else "unread"
         self._says_events = "text/event-stream" in content_type.lower()
         self._at_start = True
         self._blank = b""  # held until it is clear what it stands in front of

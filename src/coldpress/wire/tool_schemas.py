@@ -9,7 +9,7 @@ import msgspec
 
 from coldpress.model.conversation import Span
 from coldpress.wire.format import Source
-from coldpress.wire.registry import FormatName
+from coldpress.wire.registry import CALL_FORMATS, FormatName
 from coldpress.wire.span import Misread, mask_lone_surrogates
 
 Change = Callable[[str, object], object | None]
@@ -55,8 +55,10 @@ def schema_edits(body: bytes, tools: Span, format_name: FormatName, change: Chan
         change: is asked in the order of the list; what it gives must be writable as JSON.
 
     Returns:
-        Edits in the order of the list; none where the list cannot be read.
+        Edits in the order of the list; none where the list cannot be read, or on a wire outside `CALL_FORMATS`.
     """
+    if format_name not in CALL_FORMATS:
+        return ()
     raw = body[tools.start : tools.end]
     read = _elements(Source(raw, raw, tools.start), tools)
     if read is None:
