@@ -22,6 +22,9 @@ OPENAI_START = (
     b'data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":'
     b'{"content":"hi"},"finish_reason":null}]}\n\n'
 )
+RESPONSES_START = (
+    b'event: response.created\ndata: {"type":"response.created","sequence_number":0,"response":{"id":"r"}}\n\n'
+)
 
 
 @contextmanager
@@ -109,3 +112,26 @@ def test_openai_broken_stream(sent: bytes, error: type[Exception]) -> None:
         client = openai.OpenAI(base_url=f"{url}/v1", api_key="k", max_retries=0)
         with pytest.raises(error):
             list(client.chat.completions.create(model="m", stream=True, messages=[{"role": "user", "content": "x"}]))
+
+
+@pytest.mark.parametrize(
+    ("sent", "error"),
+    [
+        pytest.param(RESPONSES_START, openai.APIError, id="between events"),
+        pytest.param(RESPONSES_START + b"event: response.output_te", ValueError, id="in the middle of a name"),
+        pytest.param(RESPONSES_START + b'data: {"type', ValueError, id="in the middle of an event"),
+    ],
+)
+def test_openai_broken_responses_stream(sent: bytes, error: type[Exception]) -> None:
+    with served(None, breaking(sent)) as url:
+        client = openai.OpenAI(base_url=f"{url}/v1", api_key="k", max_retries=0)
+        with pytest.raises(error):
+            list(client.responses.create(model="m", stream=True, input="x"))
+
+
+def test_openai_responses_unreachable_provider() -> None:
+    with served("http://127.0.0.1:1") as url:
+        client = openai.OpenAI(base_url=f"{url}/v1", api_key="k", max_retries=0)
+        with pytest.raises(openai.InternalServerError, match="Connection refused") as caught:
+            client.responses.create(model="m", input="x")
+    assert (caught.value.status_code, caught.value.code) == (502, "upstream_unreachable")

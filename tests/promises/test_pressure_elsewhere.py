@@ -9,13 +9,16 @@ import pytest
 from bodies import changed_literals
 from cases import talk
 from cases.agents import ResponsesAgent, scene
-from compacting import faultless, windowed
+from compacting import faultless, growing, prose, windowed
+from drive.asking import settings as summariser_settings
 from strategies import Step, gemini_contents, gemini_request, responses_items, responses_request
 from support import pressing
 
+from coldpress.config import Settings
 from coldpress.drive import Prepared
 from coldpress.drive.exchange import Inbound
-from coldpress.testing import Rules, Shell, task
+from coldpress.measure.rates import Prices, Rates
+from coldpress.testing import Rules, Say, Script, Shell, StrictUpstream, Turn, task
 from coldpress.wire.registry import Address, FormatName
 
 WINDOW_TOKENS = 24_000
@@ -42,7 +45,7 @@ def bodies(name: FormatName) -> list[bytes]:
     return found
 
 
-def prepared(name: FormatName, requests: list[bytes]) -> list[Prepared]:
+def prepared(name: FormatName, requests: list[bytes], found_settings: Settings | None = None) -> list[Prepared]:
     address = Address("house-model", True) if name == "gemini" else Address()
 
     async def run() -> list[Prepared]:
@@ -53,7 +56,7 @@ def prepared(name: FormatName, requests: list[bytes]) -> list[Prepared]:
             found.append(await press.driver.prepare(inbound))
         return found
 
-    with pressing(windowed(WINDOW_TOKENS)) as press, faultless():
+    with pressing(found_settings or windowed(WINDOW_TOKENS)) as press, faultless():
         return asyncio.run(run())
 
 
@@ -69,6 +72,21 @@ def test_results_are_cleared_and_no_message_goes(name: FormatName) -> None:
         assert reason in (None, "masked", "masked_short", "no_gain", "nothing_to_take")
     assert cleared > 15
     assert any(sent.receipt.pressure and sent.receipt.pressure.reason == "masked_short" for sent in found)
+
+
+@pytest.mark.parametrize("name", ["openai_responses", "gemini"])
+def test_no_model_is_asked_for_a_summary_that_nobody_could_write(name: FormatName) -> None:
+    free = Prices("gpt-5-mini", ((0, Rates(0.0, 0.0, 0.0, 0.0, 0.0, "settings", "undated")),))
+    with StrictUpstream(Script(answer=lambda asked: Turn((Say("never"),)))) as upstream:
+        asking = windowed(WINDOW_TOKENS, summariser=summariser_settings("openai", upstream.url, pricing=(free,)))
+        found = prepared(name, bodies(name), asking)
+        assert not upstream.exchanges
+        prepared("openai_chat", growing("openai_chat", [prose(n, 300) for n in range(TURNS)]), asking)
+        assert upstream.exchanges, "where it can be written, it is asked for"
+    pressures = [one.receipt.pressure for one in found if one.receipt.pressure]
+    assert {pressure.reason for pressure in pressures} <= {"masked", "masked_short", "no_gain", "nothing_to_take"}
+    assert any(pressure.reason == "masked_short" for pressure in pressures)
+    assert all(not pressure.refused and not pressure.summariser_usd for pressure in pressures)
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])

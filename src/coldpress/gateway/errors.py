@@ -149,10 +149,22 @@ def error_event(dialect: FormatName, code: Code, message: str, *, sent_before: b
     Gemini's own errors come bare between events, not as one. Its SDKs differ in what they take for an error: the event
     is one to google-genai 3.6.1 for Python, and to any reader of events; in that for JavaScript (1.52.0) only what
     stands bare behind the last event ends a stream with an error. So it is said in both ways.
+
+    Every event of Responses names its type. `error` has its fields at the top there, while OpenAI's SDKs take an event
+    for an error by the member of that name, as in Chat Completions. So it has both.
     """
-    body = error_body(dialect, 502, code, message)
+    if dialect == "openai_responses":
+        body = _responses_event(code, message)
+    else:
+        body = error_body(dialect, 502, code, message)
     at_border = not sent_before or sent_before.endswith((b"\n\n", b"\r\n\r\n", b"\r\r"))
     if dialect == "anthropic":
         return (b"" if at_border else b"\n") + b"event: error\ndata: " + body + b"\n\n"
-    event = (b"" if at_border else b"\n\n") + b"data: " + body + b"\n\n"
+    named = b"event: error\n" if dialect == "openai_responses" else b""
+    event = (b"" if at_border else b"\n\n") + named + b"data: " + body + b"\n\n"
     return event + body + b"\n" if dialect == "gemini" else event
+
+
+def _responses_event(code: Code, message: str) -> bytes:
+    error = {"message": message, "type": "server_error", "code": code, "param": None}
+    return msgspec.json.encode({"type": "error", "code": code, "message": message, "param": None, "error": error})
