@@ -13,7 +13,6 @@ import anthropic
 import openai
 import pytest
 from cases.through import Gate, gateway, send
-from support import settings as built_in
 
 from coldpress.config import Settings
 from coldpress.stores.base import LedgerEntry, Store
@@ -139,8 +138,7 @@ def restarted(
 ) -> Iterator[Scene]:
     """Start a gateway in front of an upstream that is there already."""
     held = store if store is not None else MemoryStore(clock=clock)
-    found = settings if settings is not None else built_in()
-    with gateway(upstream.url, found, store=held, name=provider, clock=clock) as gate:
+    with gateway(upstream.url, settings, store=held, name=provider, clock=clock) as gate:
         yield Scene(gate, upstream, clock)
 
 
@@ -306,6 +304,7 @@ class ResponsesAgent:
     output: Callable[[str], str] = file_or_output
     said: list[Json] = field(default_factory=lambda: [{"role": "user", "content": "Find the bug and repair it."}])
     tools: tuple[str, ...] = TOOLS
+    top: Json = field(default_factory=dict)
     turns: list[Turn] = field(default_factory=list)
 
     def go(self, turns: int, *, pace_seconds: float = 30.0) -> list[Turn]:
@@ -344,6 +343,7 @@ class ResponsesAgent:
             ],
             "store": False,
             "include": ["reasoning.encrypted_content"],
+            **self.top,
         }
         if self.stream:
             with client.responses.with_streaming_response.create(**request, stream=True) as raw:

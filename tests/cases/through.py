@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from http.client import HTTPConnection
 
-from missed import none_is_ours
+from missed import none_is_ours_unasked
 from support import settings as built_in
 
 from coldpress.config import Settings
@@ -90,7 +90,7 @@ def gateway(
     """Serve in front of one upstream that speaks all formats; the operation is that of the settings.
 
     Its name decides which prices and cache rules hold for it; of its prices in the settings those of the same name.
-    Where those are the default ones, no miss may be ours in the end.
+    In the end no miss may be ours but where the ledger tells of a decision to break a warm cache.
     """
     found = settings or built_in()
     provider = replace(
@@ -141,5 +141,4 @@ def gateway(
             loop.call_soon_threadsafe(stop.set)
         thread.join(20)
     assert not failed, failed
-    if settings is None:
-        none_is_ours(held)
+    none_is_ours_unasked(held)

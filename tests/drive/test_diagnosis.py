@@ -175,7 +175,9 @@ def test_the_reply_before_is_that_of_the_longest_request_this_one_goes_on_from()
     assert last(bodies[3]) == "msg_2"
     assert last(fork[3]) == "msg_fork"
     assert last(bodies[3], "deepseek-anthropic") is None
-    assert last(growing(STEPS, first=user("Another task."))[2]) is None
+    assert last(growing([step(80), step(81)], first=user("Another task."))[2]) is None
+    newest = "msg_fork"
+    assert last(growing(STEPS, first=user("The same task, told otherwise."))[3]) == newest
 
 
 def test_the_reply_before_is_known_after_a_restart_from_the_same_provider_alone() -> None:

@@ -168,6 +168,20 @@ def test_what_is_told_is_believed_and_split_between_client_and_us(one: Case, cau
     assert attribute(one) == Attribution(cause, why, 9_000, told=True)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("word", ["input_changed", "messages_changed"])
+def test_no_more_is_missed_than_could_have_been_read(word: str) -> None:
+    """One word counts all behind the change, the new too; the other all that was kept, what the client took out too."""
+    assert attribute(case(CLIENTS, read=10_000, told=told(word, 60_000))) == Attribution(
+        "client", "messages", missed_tokens(case(CLIENTS, read=10_000)), told=True
+    )
+
+
+@pytest.mark.parametrize("compared", [SAME, TOUCHED, OURS], ids=["nothing of ours", "ours stands", "ours changed too"])
+def test_a_system_prompt_that_counts_as_input_is_the_clients(compared: Compared) -> None:
+    one = case(replace(compared, head=("system",)), told=told("input_changed", 9_000))
+    assert attribute(one) == Attribution("client", "system", 9_000, told=True)
+
+
 def test_an_edit_of_ours_in_what_had_expired_is_times_whatever_is_told() -> None:
     assert attribute(case(OURS, COLD, told=told("messages_changed", 9_000))) == Attribution("time", "expired", 9_000)
 

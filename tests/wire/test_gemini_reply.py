@@ -6,6 +6,8 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from wire.replies import JSON, SSE, events, tap
 
 from coldpress.model.usage import Usage
@@ -146,3 +148,32 @@ def test_an_error_that_the_model_only_talks_of_is_none() -> None:
 def test_what_is_no_reply_tells_nothing(body: bytes, content_type: str) -> None:
     assert tap("gemini", content_type, body) == TapResult()
     assert tap("gemini", content_type, b"data: " + body + b"\n\n") == TapResult()
+
+
+FIELDS = ("promptTokenCount", "cachedContentTokenCount", "candidatesTokenCount", "thoughtsTokenCount")
+SAID = st.tuples(
+    st.dictionaries(st.sampled_from(FIELDS), st.integers(0, 12), min_size=1, max_size=4),
+    st.sampled_from(("gemini-1.5", "gemini-2.5", None)),
+)
+
+
+@given(st.lists(SAID, min_size=1, max_size=8))
+def test_counts_stand_as_the_last_chunk_that_has_them_says(said: list[tuple[dict[str, int], str | None]]) -> None:
+    """Most chunks with counts are never read; which ones must make no difference."""
+    model, counts = "gemini-x-001", {"totalTokenCount": 1}
+    chunks = [chunk("a", counts)]
+    for given_counts, named in said:
+        chunks.append(chunk("b", given_counts, modelVersion=named, responseId="later"))
+        model, counts = named or model, {**counts, **given_counts}
+    assert tap("gemini", SSE, events(*chunks)) == tap("gemini", SSE, events(chunk("a", counts, modelVersion=model)))
+
+
+def test_an_error_behind_counts_leaves_them_standing() -> None:
+    broken = {"error": {"code": 500, "message": "no", "status": "INTERNAL"}}
+    found = tap("gemini", SSE, events(STREAM[0], STREAM[-1], broken))
+    assert (found.usage, found.error_event) == (USAGE, True)
+
+
+def test_counts_of_a_chunk_that_was_cut_short_do_not_take_the_place_of_others() -> None:
+    whole = events(*STREAM, chunk("", COUNTS))
+    assert tap("gemini", SSE, whole[: whole.rindex(b"totalTokenCount")]) == READ

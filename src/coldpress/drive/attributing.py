@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -28,13 +28,14 @@ from coldpress.engine.shown import (
 )
 from coldpress.engine.watch_prefix import head_bytes
 from coldpress.measure.cache_rules import rules_for
-from coldpress.model.conversation import Conversation
+from coldpress.model.conversation import Conversation, ToolCall
 from coldpress.model.misses import Attribution
 from coldpress.model.records import Belief, Outcome
 from coldpress.model.usage import Usage
 
-MOST_TRAILS: Final = 1_000
-"""Conversations whose last requests are remembered: some 8 bytes a message and 16 for each text of ours, four times."""
+MOST_TRAILS: Final = 2_000
+"""Names of conversations whose last requests are remembered, two for most: some 8 bytes a message and 16 for each text
+of ours, four times."""
 
 _MOST_REQUESTS: Final = 4
 """Of one conversation: its branches, and the models that take turns in it."""
@@ -43,14 +44,15 @@ _MOST_OUTSIDE: Final = 1_000
 _MOST_OPEN: Final = 10_000
 
 Trail = tuple[str, bytes]
-"""Provider and digest of the first message: what holds for a conversation whatever its client changes in its head."""
+"""Provider, and digest of the first message or of the first that calls a tool: these hold for a conversation whatever
+its client changes in its head, the latter also where it writes its first message anew: calls have ids of their own."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Open:
     """A request whose reply is awaited; `found` once it has come and something was missed."""
 
-    trail: Trail
+    trails: tuple[Trail, ...]
     shown: Shown
     case: Case
     found: Attribution | None = None
@@ -88,8 +90,8 @@ class Attributing:
             lineage: what is known of its conversation.
             lifetime: how long its provider is believed to keep an unused prefix, in seconds; `None` where unknown.
         """
-        trail, now = _trail(inbound.provider, conversation), self._shown(inbound, conversation, sending)
-        compared = self._compared(trail, now, conversation)
+        trails, now = _trails(inbound.provider, conversation), self._shown(inbound, conversation, sending)
+        compared = self._compared(trails, now, conversation)
         belief = sending.held.belief if sending.held is not None else Belief("unknown", "")
         rules = rules_for(conversation.head.model, inbound.provider) if conversation.head.model else None
         considered, model = sending.considered, conversation.head.model
@@ -112,7 +114,7 @@ class Attributing:
             lookback_blocks=rules.lookback_blocks if rules is not None and rules.kind == "marks" else None,
         )
         with self._lock:
-            self._open.note(inbound.request_id, _Open(trail, now, case))
+            self._open.note(inbound.request_id, _Open(trails, now, case))
 
     def replied(self, outcome: Outcome) -> Attribution | None:
         """Attribute what a reply missed, and remember what it left; the money is worked out by `priced`."""
@@ -138,8 +140,9 @@ class Attributing:
         )
         with self._lock:
             self._open.note(outcome.request_id, replace(opened, found=found))
-            others = self._trails.get(opened.trail, ())
-            self._trails.note(opened.trail, (shown, *others)[:_MOST_REQUESTS])
+            for trail in opened.trails:
+                others = self._trails.get(trail, ())
+                self._trails.note(trail, (shown, *others)[:_MOST_REQUESTS])
         return found
 
     def priced(self, outcome: Outcome) -> Outcome:
@@ -150,15 +153,13 @@ class Attributing:
             return outcome
         found, tokens = opened.found, opened.found.tokens
         if tokens is not None:
-            prices = self._accounts.prices(opened.trail[0], opened.shown.model, opened.shown.at)
+            prices = self._accounts.prices(opened.trails[0][0], opened.shown.model, opened.shown.at)
             found = replace(found, usd=missed_usd(tokens, outcome.usage, prices, prompt_tokens=_prompt(outcome)))
         return replace(outcome, attribution=found)
 
     def last_reply(self, provider: str, conversation: Conversation) -> str | None:
         """Name the reply whose request has most in common with this one, as its provider names it."""
-        trail = _trail(provider, conversation)
-        with self._lock:
-            known = self._trails.get(trail, ())
+        known = self._known(_trails(provider, conversation))
         names = message_names(conversation.messages[spoken(conversation) :])
         same = [one for one in known if one.model == conversation.head.model]
         fitting = [one for one in same if names.startswith(one.messages)]
@@ -188,12 +189,15 @@ class Attributing:
                 self._outside.note(named, known)
         return known
 
-    def _compared(self, trail: Trail, now: Shown, conversation: Conversation) -> Compared | None:
+    def _compared(self, trails: Sequence[Trail], now: Shown, conversation: Conversation) -> Compared | None:
         """Find the earlier request that this one goes on from: behind the same head if there is one, most alike."""
-        with self._lock:
-            known = self._trails.get(trail, ())
-        found = [compare(before, now, conversation) for before in known]
+        found = [compare(before, now, conversation) for before in self._known(trails)]
         return max(found, key=_likeness, default=None)
+
+    def _known(self, trails: Sequence[Trail]) -> tuple[Shown, ...]:
+        """Give what is remembered under the first of these names that anything is remembered under."""
+        with self._lock:
+            return next((known for trail in trails if (known := self._trails.get(trail))), ())
 
 
 def _likeness(compared: Compared) -> tuple[bool, float, float]:
@@ -204,10 +208,13 @@ def _when(shown: Shown) -> float:
     return shown.at
 
 
-def _trail(provider: str, conversation: Conversation) -> Trail:
-    first = spoken(conversation)
-    messages = conversation.messages
-    return provider, messages[first].digest if first < len(messages) else b""
+def _trails(provider: str, conversation: Conversation) -> tuple[Trail, ...]:
+    first, messages = spoken(conversation), conversation.messages
+    named = (provider, messages[first].digest if first < len(messages) else b"")
+    if conversation.format == "gemini":
+        return (named,)  # where calls have no ids, those of two conversations may be the same
+    calls = next((one for one in messages if any(isinstance(block, ToolCall) for block in one.blocks)), None)
+    return (named,) if calls is None else (named, (provider, calls.digest))
 
 
 def _puts(sending: Sending) -> list[Put]:

@@ -18,7 +18,7 @@ from coldpress.drive.reads import asks_long_life, entries_left
 from coldpress.drive.receipts import Sending, lineage_of, root_of
 from coldpress.engine.belief import Held, believe, sent_by_others
 from coldpress.engine.misses import explains_read
-from coldpress.measure.cache_rules import rules_for
+from coldpress.measure.cache_rules import CacheRules, rules_for
 from coldpress.measure.prices import Unpriced, cost_usd
 from coldpress.measure.token_families import family_of
 from coldpress.model.conversation import Conversation
@@ -263,9 +263,13 @@ class Insight:
         if not usage.known:
             return
         if usage.read is not None:
-            documented = documented_lifetime(opened.lifetime)
             self._memory.learn_lifetime(
-                opened.lifetime, opened.held, usage.read, documented=documented, explained=explained
+                opened.lifetime,
+                opened.held,
+                usage.read,
+                documented=documented_lifetime(opened.lifetime),
+                promised=_promised_lifetime(opened.lifetime),
+                explained=explained,
             )
         self._memory.change(
             opened.lineage,
@@ -334,12 +338,18 @@ def documented_lifetime(key: LifetimeKey) -> float | None:
     Where only a least lifetime is promised, prefixes are taken to be gone after twice that, and an hour at least:
     calling a warm prefix cold costs a rewrite, calling a cold one warm costs no more than a chance.
     """
-    provider, model, long = key
-    rules = rules_for(model, provider) if model else None
-    if rules is None:
-        return None
-    seconds = rules.seconds("long" if long else "short")
-    return max(2 * seconds, _HOUR_SECONDS) if seconds is not None and rules.at_least else seconds
+    seconds, rules = _promised_lifetime(key), _rules(key)
+    return max(2 * seconds, _HOUR_SECONDS) if seconds is not None and rules and rules.at_least else seconds
+
+
+def _promised_lifetime(key: LifetimeKey) -> float | None:
+    rules = _rules(key)
+    return rules.seconds("long" if key[2] else "short") if rules is not None else None
+
+
+def _rules(key: LifetimeKey) -> CacheRules | None:
+    provider, model, _ = key
+    return rules_for(model, provider) if model else None
 
 
 def _broken(considered: Considered | None, held: Held) -> Broken | None:

@@ -277,7 +277,14 @@ class Memory:
             return (self._lifetimes.get(key) or Lifetime(documented)).seconds
 
     def learn_lifetime(
-        self, key: LifetimeKey, held: Held, read_tokens: int, *, documented: float | None, explained: bool = False
+        self,
+        key: LifetimeKey,
+        held: Held,
+        read_tokens: int,
+        *,
+        documented: float | None,
+        promised: float | None = None,
+        explained: bool = False,
     ) -> None:
         """Compare what a reply read after a pause with what it would have read of a prefix that is still held.
 
@@ -292,7 +299,7 @@ class Memory:
             if read_tokens >= _NEARLY_ALL * expected:
                 known = known.hit(idle)
             elif read_tokens < _LITTLE * expected and not explained:
-                known = known.missed(idle)
+                known = known.missed(idle, promised_seconds=promised)
             self._lifetimes.note(key, known)
 
 

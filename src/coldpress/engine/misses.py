@@ -35,11 +35,11 @@ _TOLD: Final[Mapping[str, str]] = {
     "verbosity_changed": "settings",
     "service_tier_changed": "settings",
     "messages_changed": "messages",
-    "input_changed": "messages",
+    "input_changed": "input",
     "context_compacted": "provider_edit",
 }
 """What the words of Anthropic and OpenAI are about. The others (`unavailable`, `previous_message_not_found`,
-`comparison_response_not_found`) say that there is no diagnosis."""
+`comparison_response_not_found`) say that there is no diagnosis. OpenAI counts the system prompt as input."""
 
 _NOT_FOUND: Final = ("previous_message_not_found", "comparison_response_not_found")
 
@@ -117,7 +117,7 @@ def attribute(case: Case) -> Attribution | None:
         return None
     told = case.told
     if told is not None and told.reason in _TOLD:
-        tokens = told.tokens if told.tokens is not None else missed
+        tokens = _least(told.tokens, missed)
         if missed is not None and tokens is not None and tokens < case.smallest:
             told = None  # it explains less than was missed
         elif tokens is None or tokens >= case.smallest:
@@ -151,6 +151,12 @@ def explains_read(found: Attribution | None) -> bool:
     return found is not None and (found.cause in ("client", "us") or found.why == "provider_edit")
 
 
+def _least(told: int | None, missed: int | None) -> int | None:
+    """Tokens of a miss: OpenAI's number has the new ones too, Anthropic's those that the client took out."""
+    known = [tokens for tokens in (told, missed) if tokens is not None]
+    return min(known, default=None)
+
+
 def _readable(case: Case) -> int | None:
     compared = case.compared
     if compared is None:
@@ -176,15 +182,17 @@ def _who(case: Case, what: str) -> tuple[MissCause, str]:
         if compared.added:
             return "us", "addition"
         return ("client", what) if what in compared.head or not compared.touched else ("us", "addition")
-    if what != "messages":
+    if what not in ("messages", "input"):
         return "client", what  # nothing of ours is ever there
     if compared is None:
-        return "unknown", what
+        return "unknown", "messages"
+    if what == "input" and "system" in compared.head:
+        return "client", "system"
     if compared.ours is not None:
         return "us", _WORDS[compared.ours]
     if compared.parted or case.cleared or compared.before.cleared:
         return _parted(case, compared)
-    return ("us", "edit") if compared.touched else ("client", what)
+    return ("us", "edit") if compared.touched else ("client", "messages")
 
 
 def _parted(case: Case, compared: Compared) -> tuple[MissCause, str]:
