@@ -16,9 +16,12 @@ ToolName = NewType("ToolName", str)
 Role = Literal["system", "user", "assistant", "tool", "other"]
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
-    """Half-open range of byte offsets in a request body."""
+class Span(msgspec.Struct, frozen=True, gc=False):
+    """Half-open range of byte offsets in a request body.
+
+    A conversation has tens of thousands of them: as a struct one is made in an eighth of the time that a frozen
+    dataclass takes, and the garbage collector does not walk them.
+    """
 
     start: int
     end: int

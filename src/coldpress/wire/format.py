@@ -24,6 +24,7 @@ from coldpress.model.identity import chain_next
 from coldpress.wire.span import Misread, elements, mask_lone_surrogates, members
 
 _ANY = msgspec.json.Decoder()
+_STRING = msgspec.json.Decoder(str)
 _CANONICAL = msgspec.json.Encoder(order="deterministic")
 ROLES: dict[str, Role] = {
     "user": "user",
@@ -167,10 +168,15 @@ class Source:
 
     def string(self, span: Span | None) -> str | None:
         """Decode a string value; `None` where there is none or it is something else."""
-        if span is None or self._first(span) != 0x22:
+        if span is None:
             return None
-        value = self.value(span)
-        return value if isinstance(value, str) else None
+        text, start = self.text, span.start - self.base
+        if text[start] != 0x22:
+            return None
+        try:
+            return _STRING.decode(text[start : span.end - self.base])
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise Misread(str(error)) from error
 
     def literal(self, span: Span, part: int) -> TextLiteral:
         """Describe the string literal at `span`."""

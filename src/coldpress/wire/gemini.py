@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from coldpress.model.conversation import (
     Block,
@@ -63,11 +62,11 @@ DEEPEST: Final = 12
 
 _EXIT_KEYS: Final = ("exit_code", "exitCode", "returncode")
 _FAILED_KEYS: Final = ("is_error", "isError")
+_OUTCOME_KEYS: Final = frozenset(("error", "success", "status", *_EXIT_KEYS, *_FAILED_KEYS))
 _NO_ERROR: Final = (None, False, "")
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
+class _Answer(NamedTuple):
     """A function response, before it is known what it answers."""
 
     id: str
@@ -93,15 +92,16 @@ def read_blocks(source: Source, span: Span, turn: Turn) -> tuple[Role, tuple[Blo
     for call in read:
         if isinstance(call, ToolCall):
             turn.add(call)
-    answered = deque(_paired([one for one in read if isinstance(one, _Answer)], turn))
-    return role, tuple(_result(source, one, answered.popleft()) if isinstance(one, _Answer) else one for one in read)
+    answers = [one for one in read if isinstance(one, _Answer)]
+    answered = deque(_paired(answers, turn) if answers else ())
+    return role, tuple([_result(source, one, answered.popleft()) if isinstance(one, _Answer) else one for one in read])
 
 
 def _part(source: Source, span: Span, role: Role) -> Block | _Answer:
     if not source.is_object(span):
         return Opaque("not an object", span)
     fields = _spelt(source.members(span))
-    held = sorted(_PAYLOADS & fields.keys())
+    held = [key for key in fields if key in _PAYLOADS]
     if len(held) != 1:
         return Opaque("several" if held else next(iter(fields), "untyped"), span)
     kind, value = held[0], fields[held[0]]
@@ -129,12 +129,14 @@ def _medium(source: Source, span: Span) -> str:
     return "image" if said.startswith("image/") else ""
 
 
-def _spelt(fields: Mapping[str, Span]) -> dict[str, Span]:
+def _spelt(fields: dict[str, Span]) -> dict[str, Span]:
     """Give a part's fields by their names in camel case.
 
     Raises:
         Misread: one stands there in both spellings.
     """
+    if fields.keys().isdisjoint(_CAMEL):
+        return fields
     spelt = {_CAMEL.get(key, key): span for key, span in fields.items()}
     if len(spelt) != len(fields):
         raise Misread("a part holds one field in two spellings")
@@ -151,6 +153,8 @@ def _paired(answers: Sequence[_Answer], turn: Turn) -> list[ToolCall | None]:
     ids = {call.id for call in turn.calls if call.id}
     found: list[ToolCall | None] = [turn.answer(one.id) if one.id in ids else None for one in answers]
     waiting = [index for index, one in enumerate(answers) if one.id not in ids]
+    if not waiting:
+        return found
     open_calls = [index for index in range(len(turn.calls)) if index not in turn.answered]
     names = Counter(answers[index].name or "" for index in waiting)
     if "" in names or names != Counter(turn.calls[index].name for index in open_calls):
@@ -227,6 +231,8 @@ def _failed(source: Source, response: Mapping[str, Span]) -> bool:
 
     These are members of the wire's own object, of which nobody sees more than the texts later on.
     """
+    if response.keys().isdisjoint(_OUTCOME_KEYS):
+        return False
     if "error" in response and source.value(response["error"]) not in _NO_ERROR:
         return True
     if any(_small(source, response, key) not in (0, None, False, "0", "") for key in _EXIT_KEYS):

@@ -15,6 +15,8 @@ import msgspec
 USAGE_WORD: Final = b'"usageMetadata"'
 """Stands in every chunk with counts; in the text of a reply the quotes would be escaped."""
 
+_MODEL_WORD: Final = b'"modelVersion"'
+_DIGITS: Final = b"0123456789"
 _WHITE: Final = b" \t\r\n"
 
 
@@ -33,6 +35,32 @@ class GeminiChunk:
     model: str | None = None
     usage: msgspec.Raw = field(default_factory=msgspec.Raw, repr=False)
     failed: bool = False
+
+
+class LatestCounts:
+    """Puts off reading the counts of a stream: nearly every chunk has them, and those of a later one stand.
+
+    An event is kept until another comes. Where that has the same fields, counts and the model's name behind them, it
+    says all that the first one did, and the first is never read.
+    """
+
+    __slots__ = ("_event", "_shape")
+
+    def __init__(self) -> None:
+        self._event = self._shape = b""
+
+    def put_off(self, event: bytes) -> bytes:
+        """Keep an event; gives the one that was kept where that has to be read first, else nothing."""
+        behind = event[event.find(USAGE_WORD) :]
+        shape = behind.translate(None, _DIGITS) if _MODEL_WORD in behind else b""
+        due = b"" if shape and shape == self._shape else self._event
+        self._event, self._shape = event, shape
+        return due
+
+    def take(self) -> bytes:
+        """Give the event that is kept, and keep none."""
+        due, self._event, self._shape = self._event, b"", b""
+        return due
 
 
 class _Chunk(msgspec.Struct):

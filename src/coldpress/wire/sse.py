@@ -16,7 +16,7 @@ import msgspec
 from coldpress.model.native import Applied
 from coldpress.model.records import Miss
 from coldpress.model.usage import Usage
-from coldpress.wire.gemini_reply import USAGE_WORD, read_chunks
+from coldpress.wire.gemini_reply import USAGE_WORD, LatestCounts, read_chunks
 from coldpress.wire.native_reply import applied_edits, compaction_items
 from coldpress.wire.reply_facts import anthropic_miss, openai_miss, transformations
 from coldpress.wire.usage import UsageFields
@@ -102,8 +102,8 @@ class UsageTap:
     """
 
     __slots__ = (
-        "_applied", "_carry", "_dead", "_error", "_event_limit", "_failure", "_fields", "_gemini", "_id", "_miss",
-        "_model", "_opening", "_parts", "_size", "_sse", "_transformations", "_usage",
+        "_applied", "_carry", "_dead", "_error", "_event_limit", "_failure", "_fields", "_gemini", "_id", "_latest",
+        "_miss", "_model", "_opening", "_parts", "_size", "_sse", "_transformations", "_usage",
     )  # fmt: skip
 
     def __init__(self, format_name: str, content_type: str) -> None:
@@ -112,6 +112,7 @@ class UsageTap:
         self._gemini = format_name == "gemini"
         self._event_limit = _RESPONSES_EVENT_LIMIT if format_name == "openai_responses" else _EVENT_LIMIT
         self._usage = USAGE_WORD if self._gemini else _USAGE
+        self._latest = LatestCounts()
         self._carry = b""
         self._parts: list[bytes] = []
         self._size = 0
@@ -148,7 +149,8 @@ class UsageTap:
         """Say what was read. What never came stays unknown."""
         if self._sse and self._carry:
             self._scan(self._carry)
-        elif not self._sse and self._parts and not self._dead:
+        self._lines(self._latest.take())
+        if self._parts and not self._dead:
             self._event(b"".join(self._parts))
         self._carry, self._parts = b"", []
         bill = self._fields.bill(self._model)
@@ -176,14 +178,26 @@ class UsageTap:
         if not self._opening and self._usage not in block and _ERROR not in block:
             return
         for event in block.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n\n"):
+            if not event:
+                continue
+            failed = _ERROR in event
             counts = self._usage in event and (self._gemini or not _says_no_usage(event))
-            if self._opening or counts or _ERROR in event:
-                lines = [line[5:].lstrip() for line in event.split(b"\n") if line.startswith(b"data:")]
-                if self._gemini and not lines:
-                    lines = [event]  # its own errors come bare between events
-                if lines:
-                    self._event(b"\n".join(lines))
-                    self._opening = 0 if self._id is not None else max(0, self._opening - 1)
+            if self._gemini and counts and not failed and self._id is not None:
+                self._lines(self._latest.put_off(event))
+            elif self._opening or counts or failed:
+                self._lines(self._latest.take())
+                self._lines(event)
+
+    def _lines(self, event: bytes) -> None:
+        """Read one event of a stream, or none."""
+        if not event:
+            return
+        lines = [line[5:].lstrip() for line in event.split(b"\n") if line.startswith(b"data:")]
+        if self._gemini and not lines:
+            lines = [event]  # its own errors come bare between events
+        if lines:
+            self._event(b"\n".join(lines))
+            self._opening = 0 if self._id is not None else max(0, self._opening - 1)
 
     def _event(self, payload: bytes) -> None:
         if self._gemini:
