@@ -109,6 +109,8 @@ class Bench:
 
     def cell(self, target: Target, case: Case, number: int) -> Cell | None:
         """Measure one target on one case in one round; `None` where it would take too long."""
+        if case.format not in target.formats:
+            return None
         if case.turn != "first":
             self.prime(target, case.format, case.size)
         if why := self.too_long(target, case, number):
@@ -123,7 +125,7 @@ class Bench:
         self.upstream.counts(forget=True)
         before = procs.used(pid)
         load = self.programs.fire(
-            target.address(case.format),
+            target.address(case.format, stream=case.mode == "stream"),
             body,
             connections=case.connections,
             first=case.turn == "first",

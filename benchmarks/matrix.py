@@ -42,7 +42,7 @@ PRESETS: dict[str, tuple[Block, ...]] = {
     "quick": (
         Block(("chat",), ALL_SIZES, ("json",), ("warm",), (1, 8), 2),
         Block(("chat",), ("4k", "128k"), ("stream",), ("warm",), (1, 8), 2),
-        Block(("anthropic",), ("4k", "128k", "1m"), ("json",), ("warm",), (1,), 2),
+        Block(("anthropic", "responses", "gemini"), ("4k", "128k", "1m"), ("json",), ("warm",), (1,), 2),
         Block(("anthropic",), ALL_SIZES, ("json",), ("first",), (1,), 1),
     ),
     "full": (Block(FORMATS, ALL_SIZES, BOTH_MODES, ("warm", "first"), (1, 8, 32), 3),),

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
+from bodies import FORMATS
 from goals import goals
 from results import OURS, Results, Spread, cpu, cpu_per_event_us, first_byte, p50, p99, peak, rps
 from rows import Book, Case, Cell
@@ -61,7 +62,7 @@ def goal_table(run: Results) -> str:
 
 def headline(run: Results) -> Iterator[str]:
     """One connection, JSON, warm: added p50 with the range over the rounds."""
-    for fmt in ("chat", "anthropic"):
+    for fmt in FORMATS:
         cases = [c for c in run.cases if c == Case(fmt, c.size, "json", "warm", 1)]
         if not cases:
             continue

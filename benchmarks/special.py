@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import procs
 from bench import Bench, say
-from bodies import SIZES, Format, body_file, turns_file
+from bodies import FORMATS, SIZES, Format, body_file, turns_file
 from load import Address, Pings
 from rows import Case, Growth, Load, Stall, Started
 from targets import Target
@@ -39,9 +39,7 @@ def provider(bench: Bench) -> None:
 
 def paced(bench: Bench) -> None:
     """Send 101 events 1 ms apart: each must be out before the next is in."""
-    _rounds(
-        bench, *(Case(fmt, "4k", "stream", "warm", count, "paced") for fmt in ("chat", "anthropic") for count in (1, 8))
-    )
+    _rounds(bench, *(Case(fmt, "4k", "stream", "warm", count, "paced") for fmt in FORMATS for count in (1, 8)))
 
 
 def log(bench: Bench) -> None:

@@ -12,14 +12,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import procs
-from bodies import Format
+from bodies import FORMATS, Format
 from load import Address
+from wires import MODELS
 
 HERE = Path(__file__).parent
-PATHS: dict[Format, str] = {"chat": "/v1/chat/completions", "anthropic": "/v1/messages"}
+PATHS: dict[Format, str] = {
+    "chat": "/v1/chat/completions",
+    "anthropic": "/v1/messages",
+    "responses": "/v1/responses",
+    "gemini": f"/v1beta/models/{MODELS['gemini']}:generateContent",
+}
+STREAM_PATHS: dict[Format, str] = {"gemini": f"/v1beta/models/{MODELS['gemini']}:streamGenerateContent?alt=sse"}
+"""Where the path says that the answer is to be a stream."""
 HEADERS: dict[Format, tuple[str, ...]] = {
     "chat": ("Authorization: Bearer sk-bench",),
     "anthropic": ("x-api-key: sk-bench", "anthropic-version: 2023-06-01"),
+    "responses": ("Authorization: Bearer sk-bench",),
+    "gemini": ("x-goog-api-key: sk-bench",),
 }
 OFFLINE = {
     "HF_HUB_OFFLINE": "1",
@@ -30,6 +40,8 @@ OFFLINE = {
     "DO_NOT_TRACK": "1",
 }
 """Keeps the peers from calling home; there is nobody to call where this runs."""
+OLDER: tuple[Format, ...] = ("chat", "anthropic")
+"""What the peers are measured with."""
 START_SECONDS = 120
 
 
@@ -38,7 +50,7 @@ class Target:
     """A gateway, or none (`command` empty: the upstream itself).
 
     `remembers` says that it works on what it has seen of a conversation, so that a conversation must have grown through
-    it before it can be called known.
+    it before it can be called known. `formats` are those that it is measured with.
     """
 
     name: str
@@ -49,10 +61,12 @@ class Target:
     ready_path: str = "/"
     environment: dict[str, str] = field(default_factory=dict)
     remembers: bool = False
+    formats: tuple[Format, ...] = FORMATS
 
-    def address(self, fmt: Format) -> Address:
+    def address(self, fmt: Format, *, stream: bool = False) -> Address:
         """Where to post requests of a format."""
-        return Address(self.port, PATHS[fmt], HEADERS[fmt])
+        path = STREAM_PATHS.get(fmt, PATHS[fmt]) if stream else PATHS[fmt]
+        return Address(self.port, path, HEADERS[fmt])
 
     @property
     def pinged(self) -> Address:
@@ -151,7 +165,7 @@ def litellm(place: Place) -> Target:
     program = str(place.venv("litellm") / "bin" / "litellm")
     where = ("--host", "127.0.0.1", "--port", str(port), "--num_workers", "1")
     command = (program, "--config", str(settings), *where)
-    return Target("litellm", port, command, folder, port, "/health/liveliness", _home(folder))
+    return Target("litellm", port, command, folder, port, "/health/liveliness", _home(folder), formats=OLDER)
 
 
 def _headroom(place: Place, name: str, port: int, *options: str) -> Target:
@@ -160,7 +174,7 @@ def _headroom(place: Place, name: str, port: int, *options: str) -> Target:
     where = ("--host", "127.0.0.1", "--port", str(port), "--openai-api-url", f"{model}/v1")
     quiet = ("--no-rate-limit", "--stateless", "--no-subscription-tracking", "--no-telemetry", "--no-cache")
     command = (program, "proxy", *where, "--anthropic-api-url", model, *quiet, *options)
-    return Target(name, port, command, folder, port, "/health", _home(folder))
+    return Target(name, port, command, folder, port, "/health", _home(folder), formats=OLDER)
 
 
 def headroom_off(place: Place) -> Target:
@@ -176,7 +190,7 @@ def awecompress(place: Place) -> Target:
     folder, port = place.folder("awecompress"), place.port + 11
     program = str(place.venv("awecompress") / "bin" / "awecompress")
     where = ("--host", "127.0.0.1", "--port", str(port), "--upstream", f"http://127.0.0.1:{place.port}")
-    return Target("awecompress", port, (program, "serve", *where), folder, port, "/", _home(folder))
+    return Target("awecompress", port, (program, "serve", *where), folder, port, "/", _home(folder), formats=OLDER)
 
 
 def _home(folder: Path) -> dict[str, str]:

@@ -4,7 +4,8 @@
  *     upstream PORT LIFETIME_SECONDS
  *
  * It listens on 127.0.0.1 only, ends after LIFETIME_SECONDS or with its parent, and is one thread around epoll. A path that holds
- * "/messages" gets Anthropic's shapes, any other POST those of chat completions; HEAD and GET get a list of models.
+ * "/messages" gets Anthropic's shapes, "/responses" those of OpenAI's Responses, "enerateContent" Gemini's (its events end in CRLF and
+ * each has counts, as there), any other POST those of chat completions; HEAD and GET get a list of models.
  *
  *     GET /__control?stream=1&first_ms=100&event_us=1000&hash=1&reset=1
  *
@@ -27,12 +28,14 @@ enum { REPLY_BYTES = 4096, EVENTS = 101, MAX_CONNECTIONS = 1024, RECEIVE_BYTES =
 #define STAMP "@0000000000000000000" /* 19 digits hold CLOCK_MONOTONIC in ns for 300 years */
 
 typedef enum { IDLE, WAITING, STREAMING } phase;
+typedef enum { CHAT, ANTHROPIC, RESPONSES, GEMINI, WIRES } wire;
 
 typedef struct connection {
     int fd;
     char head[MAX_HEADER_BYTES];
     size_t head_length;
-    int in_body, is_post, anthropic, is_control, blocked;
+    int in_body, is_post, is_control, blocked;
+    wire wire;
     body_reader body;
     unsigned long long received;
     uint64_t hash;
@@ -58,10 +61,10 @@ static struct {
 } counts;
 static int poller, timer, open_connections;
 static connection *busy; /* connections that owe bytes at a later time */
-static blob replies[2];
-static event events[2][EVENTS];
+static blob replies[WIRES];
+static event events[WIRES][EVENTS];
 
-/* ---- what we answer: index 0 is chat completions, 1 is Anthropic ---- */
+/* ---- what we answer ---- */
 
 static event chunk(int last, const char *text) {
     event e;
@@ -73,26 +76,92 @@ static event chunk(int last, const char *text) {
     return e;
 }
 
+#define RESPONSE_FIELDS "\"id\":\"resp_bench\",\"object\":\"response\",\"created_at\":1700000000,\"background\":false,\"error\":null," \
+    "\"incomplete_details\":null,\"instructions\":null,\"max_output_tokens\":null,\"model\":\"gpt-bench\",\"parallel_tool_calls\":true," \
+    "\"previous_response_id\":null,\"reasoning\":{\"effort\":\"medium\",\"summary\":null},\"service_tier\":\"default\",\"store\":false"
+#define GEMINI_COUNTS(given, total) "\"usageMetadata\": {\"promptTokenCount\": 1200,\"candidatesTokenCount\": " #given ",\"totalTokenCount\": " #total "," \
+    "\"cachedContentTokenCount\": 1024,\"promptTokensDetails\": [{\"modality\": \"TEXT\",\"tokenCount\": 1200}]}," \
+    "\"modelVersion\": \"gemini-bench\",\"responseId\": \"bench\""
+
 static void prepare_json(void) {
     static const char words[] = "The quick brown fox reads main.py and edits line 42. ";
-    char text[REPLY_BYTES - 330];
+    char text[REPLY_BYTES - 330], *shorter = text + 500; /* the reply of Responses says more beside its text */
     for (size_t i = 0; i < sizeof text - 1; i++) text[i] = words[i % (sizeof words - 1)];
     text[sizeof text - 1] = 0;
-    int chat = asprintf(&replies[0].bytes,
+    int chat = asprintf(&replies[CHAT].bytes,
         "{\"id\":\"chatcmpl-bench\",\"object\":\"chat.completion\",\"created\":1700000000,\"model\":\"gpt-bench\",\"choices\":[{\"index\":0,"
         "\"message\":{\"role\":\"assistant\",\"content\":\"%s\"},\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":1200,"
         "\"completion_tokens\":800,\"total_tokens\":2000,\"prompt_tokens_details\":{\"cached_tokens\":1024}}}", text);
-    int anthropic = asprintf(&replies[1].bytes,
+    int anthropic = asprintf(&replies[ANTHROPIC].bytes,
         "{\"id\":\"msg_bench\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"claude-bench\",\"content\":[{\"type\":\"text\",\"text\":\"%s\"}],"
         "\"stop_reason\":\"end_turn\",\"stop_sequence\":null,\"usage\":{\"input_tokens\":176,\"cache_read_input_tokens\":1024,"
         "\"cache_creation_input_tokens\":0,\"output_tokens\":800}}", text);
-    if (chat < 0 || anthropic < 0) fail("out of memory");
-    replies[0].length = (size_t)chat;
-    replies[1].length = (size_t)anthropic;
+    int responses = asprintf(&replies[RESPONSES].bytes, "{" RESPONSE_FIELDS ",\"status\":\"completed\",\"output\":[{\"id\":\"msg_bench\",\"type\":\"message\","
+        "\"status\":\"completed\",\"content\":[{\"type\":\"output_text\",\"annotations\":[],\"logprobs\":[],\"text\":\"%s\"}],\"role\":\"assistant\"}],"
+        "\"usage\":{\"input_tokens\":1200,\"input_tokens_details\":{\"cached_tokens\":1024},\"output_tokens\":800,"
+        "\"output_tokens_details\":{\"reasoning_tokens\":0},\"total_tokens\":2000}}", shorter);
+    int gemini = asprintf(&replies[GEMINI].bytes, "{\"candidates\": [{\"content\": {\"parts\": [{\"text\": \"%s\"}],\"role\": \"model\"},"
+        "\"finishReason\": \"STOP\",\"index\": 0}]," GEMINI_COUNTS(800, 2000) "}", text);
+    if (chat < 0 || anthropic < 0 || responses < 0 || gemini < 0) fail("out of memory");
+    replies[CHAT].length = (size_t)chat;
+    replies[ANTHROPIC].length = (size_t)anthropic;
+    replies[RESPONSES].length = (size_t)responses;
+    replies[GEMINI].length = (size_t)gemini;
+}
+
+/* One event of Responses: its type stands in front and inside, and it is numbered. */
+static event numbered(int number, const char *type, const char *rest) {
+    char *text;
+    if (asprintf(&text, "event: %s\ndata: {\"type\":\"%s\",\"sequence_number\":%d,%s}\n\n", type, type, number, rest) < 0) fail("out of memory");
+    event e = chunk(number == EVENTS - 1, text);
+    free(text);
+    return e;
+}
+
+static void prepare_responses(event *to) {
+    enum { BEFORE = 4, BEHIND = 4, TOKENS = EVENTS - BEFORE - BEHIND };
+    static const char place[] = "\"item_id\":\"msg_bench\",\"output_index\":0,\"content_index\":0,", token[] = " token " STAMP;
+    static const char begun[] = "\"response\":{" RESPONSE_FIELDS ",\"status\":\"in_progress\",\"output\":[],\"usage\":null}";
+    char said[TOKENS * (sizeof token - 1) + 1], text[sizeof said + 2048];
+    for (int i = 0; i < TOKENS; i++) strcpy(said + (size_t)i * (sizeof token - 1), token);
+    to[0] = numbered(0, "response.created", begun);
+    to[1] = numbered(1, "response.in_progress", begun);
+    to[2] = numbered(2, "response.output_item.added", "\"output_index\":0,\"item\":{\"id\":\"msg_bench\",\"type\":\"message\","
+        "\"status\":\"in_progress\",\"content\":[],\"role\":\"assistant\"}");
+    snprintf(text, sizeof text, "%s\"part\":{\"type\":\"output_text\",\"annotations\":[],\"logprobs\":[],\"text\":\"\"}", place);
+    to[3] = numbered(3, "response.content_part.added", text);
+    snprintf(text, sizeof text, "%s\"delta\":\"%s\",\"logprobs\":[],\"obfuscation\":\"Q3kZ9aTw\"", place, token);
+    for (int i = BEFORE; i < EVENTS - BEHIND; i++) to[i] = numbered(i, "response.output_text.delta", text);
+    snprintf(text, sizeof text, "%s\"text\":\"%s\",\"logprobs\":[]", place, said);
+    to[EVENTS - 4] = numbered(EVENTS - 4, "response.output_text.done", text);
+    snprintf(text, sizeof text, "%s\"part\":{\"type\":\"output_text\",\"annotations\":[],\"logprobs\":[],\"text\":\"%s\"}", place, said);
+    to[EVENTS - 3] = numbered(EVENTS - 3, "response.content_part.done", text);
+    static const char item[] = "{\"id\":\"msg_bench\",\"type\":\"message\",\"status\":\"completed\",\"content\":[{\"type\":\"output_text\","
+                               "\"annotations\":[],\"logprobs\":[],\"text\":\"%s\"}],\"role\":\"assistant\"}";
+    char done[sizeof said + sizeof item];
+    snprintf(done, sizeof done, item, said);
+    snprintf(text, sizeof text, "\"output_index\":0,\"item\":%s", done);
+    to[EVENTS - 2] = numbered(EVENTS - 2, "response.output_item.done", text);
+    snprintf(text, sizeof text, "\"response\":{" RESPONSE_FIELDS ",\"status\":\"completed\",\"output\":[%s],\"usage\":{\"input_tokens\":1200,"
+        "\"input_tokens_details\":{\"cached_tokens\":1024},\"output_tokens\":100,\"output_tokens_details\":{\"reasoning_tokens\":0},"
+        "\"total_tokens\":1300}}", done);
+    to[EVENTS - 1] = numbered(EVENTS - 1, "response.completed", text);
+    for (int i = 0; i < EVENTS; i++) /* only deltas are stamped: what repeats them was sent long after */
+        if (i < BEFORE || i >= EVENTS - BEHIND) to[i].stamp = 0;
+}
+
+static void prepare_gemini(event *to) {
+    for (int i = 0; i < EVENTS - 1; i++)
+        to[i] = chunk(0, "data: {\"candidates\": [{\"content\": {\"parts\": [{\"text\": \" token " STAMP "\"}],\"role\": \"model\"},"
+            "\"index\": 0}]," GEMINI_COUNTS(50, 1250) "}\r\n\r\n");
+    to[EVENTS - 1] = chunk(1, "data: {\"candidates\": [{\"content\": {\"parts\": [{\"text\": \"\"}],\"role\": \"model\"},"
+        "\"finishReason\": \"STOP\",\"index\": 0}]," GEMINI_COUNTS(100, 1300) "}\r\n\r\n");
 }
 
 static void prepare_events(void) {
-    event *chat = events[0], *anthropic = events[1];
+    event *chat = events[CHAT], *anthropic = events[ANTHROPIC];
+    prepare_responses(events[RESPONSES]);
+    prepare_gemini(events[GEMINI]);
     for (int i = 0; i < EVENTS - 1; i++)
         chat[i] = chunk(0,
             "data: {\"id\":\"chatcmpl-bench\",\"object\":\"chat.completion.chunk\",\"created\":1700000000,\"model\":\"gpt-bench\","
@@ -173,7 +242,7 @@ static int send_json(connection *c, const char *body, size_t length) {
 static int advance(connection *c) {
     if (!c->stream) {
         idle(c);
-        return send_json(c, replies[c->anthropic].bytes, replies[c->anthropic].length);
+        return send_json(c, replies[c->wire].bytes, replies[c->wire].length);
     }
     if (c->phase == WAITING) {
         static const char head[] = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-cache\r\n"
@@ -183,7 +252,7 @@ static int advance(connection *c) {
         c->event = 0;
     }
     for (;;) {
-        event *e = &events[c->anthropic][c->event++];
+        event *e = &events[c->wire][c->event++];
         if (settings.event_us && e->stamp) {
             char digits[24];
             snprintf(digits, sizeof digits, "%019llu", (unsigned long long)now_ns());
@@ -260,7 +329,7 @@ static int begin(connection *c) {
     char *line_end = strstr(c->head, "\r\n");
     *line_end = 0;
     c->is_post = !strncmp(c->head, "POST ", 5);
-    c->anthropic = !!strstr(c->head, "/messages");
+    c->wire = strstr(c->head, "/messages") ? ANTHROPIC : strstr(c->head, "/responses") ? RESPONSES : strstr(c->head, "enerateContent") ? GEMINI : CHAT;
     const char *query = strstr(c->head, " /__control");
     c->is_control = !!query;
     if (query) control(query);
