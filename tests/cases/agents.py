@@ -147,8 +147,26 @@ def file_or_output(command: str) -> str:
     return "\n".join(f"{command} step {n:03}: built object {n * 7919 % 10_007} from part {n % 13}" for n in range(90))
 
 
+class Walking:
+    """What takes one step after the other; the agents below say how one is taken."""
+
+    scene: Scene
+    turns: list[Turn]
+
+    def step(self) -> Turn:
+        """Send the conversation, note the answer, and run the tools it calls."""
+        raise NotImplementedError
+
+    def go(self, turns: int, *, pace_seconds: float = 30.0) -> list[Turn]:
+        """Take so many turns, each some time after the last; gives all turns so far."""
+        for _ in range(turns):
+            self.step()
+            self.scene.clock.wait(pace_seconds)
+        return self.turns
+
+
 @dataclass
-class Agent:
+class Agent(Walking):
     """An agent on the Messages wire, with cache marks like those of Claude Code.
 
     Attributes:
@@ -170,13 +188,6 @@ class Agent:
     headers: dict[str, str] = field(default_factory=dict)
     said: list[Json] = field(default_factory=lambda: [{"role": "user", "content": "Find the bug and repair it."}])
     turns: list[Turn] = field(default_factory=list)
-
-    def go(self, turns: int, *, pace_seconds: float = 30.0) -> list[Turn]:
-        """Take so many turns, each some time after the last; gives all turns so far."""
-        for _ in range(turns):
-            self.step()
-            self.scene.clock.wait(pace_seconds)
-        return self.turns
 
     def step(self) -> Turn:
         """Send the conversation, note the answer, and run the tools it calls."""
@@ -237,7 +248,7 @@ class Agent:
 
 
 @dataclass
-class ChatAgent:
+class ChatAgent(Walking):
     """An agent on the Chat Completions wire; `reasoning` sends `reasoning_content` back, as DeepSeek wants it."""
 
     scene: Scene
@@ -252,13 +263,6 @@ class ChatAgent:
         ]
     )
     turns: list[Turn] = field(default_factory=list)
-
-    def go(self, turns: int, *, pace_seconds: float = 30.0) -> list[Turn]:
-        """Take so many turns, each some time after the last; gives all turns so far."""
-        for _ in range(turns):
-            self.step()
-            self.scene.clock.wait(pace_seconds)
-        return self.turns
 
     def step(self) -> Turn:
         """Send the conversation, note the answer, and run the tools it calls."""
@@ -295,7 +299,7 @@ class ChatAgent:
 
 
 @dataclass
-class ResponsesAgent:
+class ResponsesAgent(Walking):
     """An agent on the Responses wire that keeps its history itself, and sends sealed reasoning back."""
 
     scene: Scene
@@ -306,13 +310,6 @@ class ResponsesAgent:
     tools: tuple[str, ...] = TOOLS
     top: Json = field(default_factory=dict)
     turns: list[Turn] = field(default_factory=list)
-
-    def go(self, turns: int, *, pace_seconds: float = 30.0) -> list[Turn]:
-        """Take so many turns, each some time after the last; gives all turns so far."""
-        for _ in range(turns):
-            self.step()
-            self.scene.clock.wait(pace_seconds)
-        return self.turns
 
     def step(self) -> Turn:
         """Send the conversation, note the answer, and run the tools it calls."""

@@ -37,7 +37,7 @@ def test_everything_is_off_by_default(tmp_path: Path) -> None:
     for provider in loaded(tmp_path, "").providers:
         assert provider.native == Native()
         assert provider.native.wished == ()
-        assert not (provider.native.diagnostics or provider.native.compact_on_demand)
+        assert not provider.native.diagnostics
 
 
 def test_every_key_arrives(tmp_path: Path) -> None:
@@ -69,7 +69,6 @@ def test_every_key_arrives(tmp_path: Path) -> None:
         clients=frozenset({"pi", "codex_exec"}),
     )
     assert native(loaded(tmp_path, text), "openai") == Native()
-    assert native(loaded(tmp_path, "[providers.anthropic.native]\ncompact_on_demand = true")).compact_on_demand
 
 
 @pytest.mark.parametrize(
@@ -80,7 +79,6 @@ def test_every_key_arrives(tmp_path: Path) -> None:
         ("clear_thinking_keep = 0", "turns, 1 or more"),
         ("clear_tools = true", "did you mean providers.anthropic.native.clear_tool_uses"),
         ('exclude_tools = "Edit"', "list"),
-        ("compact_threshold_tokens = 60000\ncompact_on_demand = true\nclients = ['pi']", "one of them only"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(tmp_path: Path, line: str, says: str) -> None:

@@ -105,7 +105,7 @@ def responses(*items: Any, **top: Any) -> bytes:
 
 def test_nothing_is_added_where_the_settings_switch_nothing_on() -> None:
     assert Asked(Native()).beside(request(*SAID)) == NOTHING
-    assert Asked(Native(diagnostics=True, compact_on_demand=True)).beside(request(*SAID)) == NOTHING
+    assert Asked(Native(diagnostics=True)).beside(request(*SAID)) == NOTHING
 
 
 def test_clearing_is_asked_for_with_the_least_that_pays() -> None:

@@ -52,7 +52,7 @@ def why(primitive: Primitive, asking: Asking, native: Native = ALL) -> str | Non
 
 
 def test_nothing_is_asked_for_and_nothing_is_told_where_the_settings_switch_nothing_on() -> None:
-    assert decide(Native(diagnostics=True, compact_on_demand=True, clients=frozenset({"agent"})), MESSAGES) is None
+    assert decide(Native(diagnostics=True, clients=frozenset({"agent"})), MESSAGES) is None
 
 
 def test_a_request_is_asked_what_its_wire_knows_reasoning_first() -> None:

@@ -64,13 +64,6 @@ class NativeKeys:
             unset="nothing is summarised there",
         ),
     )
-    compact_on_demand: bool = field(
-        default=False,
-        metadata=say(
-            "Where coldpress would have a prompt summarised, have Anthropic write the summary, in a request of ours in "
-            "the client's name."
-        ),
-    )
     memory_tool: bool = field(
         default=False,
         metadata=say(
@@ -102,13 +95,12 @@ class NativeKeys:
     )
 
 
-def build_native(keys: NativeKeys, at: str, problems: list[str], warnings: list[str]) -> Native:
+def build_native(keys: NativeKeys, at: str, warnings: list[str]) -> Native:
     """Give what the engine goes by.
 
     Args:
         keys: of one provider.
         at: full key of the provider, for messages.
-        problems: gets one sentence for everything that cannot be meant.
         warnings: gets one for everything that does nothing.
     """
     for name, wished in (
@@ -121,11 +113,6 @@ def build_native(keys: NativeKeys, at: str, problems: list[str], warnings: list[
                 f"{at}.native.{name} is set and {at}.native.clients names nobody, so it is asked for on no request; "
                 "name the clients that send back what they do not know"
             )
-    if keys.compact_on_demand and keys.compact_threshold_tokens is not None:
-        problems.append(
-            f"{at}.native sets compact_on_demand and compact_threshold_tokens; one request can have one of them only, "
-            "so choose"
-        )
     if keys.clear_thinking_keep is not None and not keys.clear_thinking:
         warnings.append(f"{at}.native.clear_thinking_keep does nothing without clear_thinking = true")
     return Native(
@@ -136,7 +123,6 @@ def build_native(keys: NativeKeys, at: str, problems: list[str], warnings: list[
         clear_keep=keys.clear_keep,
         exclude_tools=keys.exclude_tools,
         compact_threshold_tokens=keys.compact_threshold_tokens,
-        compact_on_demand=keys.compact_on_demand,
         memory_tool=keys.memory_tool,
         compaction_tokens=keys.compaction_tokens,
         diagnostics=keys.diagnostics,

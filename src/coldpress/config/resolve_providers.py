@@ -79,7 +79,7 @@ def build_providers(
                 failover=keys.failover,
                 failover_model=keys.failover_model,
                 warmth=keys.warmth,
-                native=build_native(keys.native, f"providers.{name}", problems, warnings),
+                native=build_native(keys.native, f"providers.{name}", warnings),
             )
         )
     return BuiltProviders(tuple(providers), tuple(problems), tuple(warnings))

@@ -57,7 +57,6 @@ class Native:
         clear_keep: the newest tool calls whose results stay.
         exclude_tools: tools whose results stay.
         compact_threshold_tokens: Anthropic summarises longer prompts; `None` for none.
-        compact_on_demand: Anthropic writes the summaries that we would have written.
         memory_tool: the memory tool is declared.
         compaction_tokens: OpenAI compacts longer prompts; `None` for none.
         diagnostics: the provider says why its cache was missed.
@@ -71,7 +70,6 @@ class Native:
     clear_keep: int = CLEAR_KEEP
     exclude_tools: tuple[str, ...] = ()
     compact_threshold_tokens: int | None = None
-    compact_on_demand: bool = False
     memory_tool: bool = False
     compaction_tokens: int | None = None
     diagnostics: bool = False

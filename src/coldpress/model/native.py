@@ -11,7 +11,6 @@ Primitive = Literal[
     "clear_tool_uses",  # Anthropic: old tool results are taken out of the prompt
     "clear_thinking",  # Anthropic: reasoning of earlier turns is taken out, or kept
     "compact_threshold",  # Anthropic: above a threshold the model writes a summary within the request
-    "compact_on_demand",  # Anthropic: a request of its own, whose only answer is a summary
     "memory_tool",  # Anthropic: the memory tool is declared
     "compaction",  # OpenAI Responses: above a threshold an opaque item takes the place of what came before
     "diagnostics",  # both: why the cache was missed

@@ -159,7 +159,7 @@ _ANSWER: Final = _each(
 
 def failed_overflow(error: bytes) -> Overflow | None:
     """Read the error (JSON) that a stream of Responses failed with under a good status; `None` for any other fault."""
-    return overflow_in(min(STATUSES), b'{"error":' + error[:MOST_BODY_BYTES] + b"}")
+    return overflow_in(400, b'{"error":' + error[:MOST_BODY_BYTES] + b"}")
 
 
 def overflow_in(status: int | None, body: bytes) -> Overflow | None:
