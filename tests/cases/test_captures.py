@@ -14,12 +14,9 @@ from support import settings
 
 from coldpress.model.records import Operation
 from coldpress.testing import Exchange, Rules, StrictUpstream
-from coldpress.wire.registry import FormatName
+from coldpress.wire.registry import FORMATS
 
 RULES = Rules(check_signatures=False)
-SPOKEN: tuple[FormatName, ...] = ("anthropic", "openai_chat", "openai_responses")
-"""What the strict upstream speaks; Gemini's captures are in test_gemini_captures.py."""
-
 PRESSED_CLIENTS = {
     "anthropic-sdk",
     "claude-code",
@@ -27,6 +24,7 @@ PRESSED_CLIENTS = {
     "claude-code-subagent",
     "codex",
     "codex-chatgpt",
+    "gemini-cli",
     "mini-swe-agent-anthropic",
     "mini-swe-agent-chat",
     "omp-anthropic",
@@ -42,8 +40,8 @@ PRESSED_CLIENTS = {
 
 @pytest.fixture(scope="module")
 def requests(shared: Path) -> tuple[Captured, ...]:
-    found = tuple(captured(shared / "captures", SPOKEN))
-    assert {request.format for request in found} == set(SPOKEN)
+    found = tuple(captured(shared / "captures"))
+    assert {request.format for request in found} == set(FORMATS)
     assert len(found) > 60
     return found
 

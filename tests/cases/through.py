@@ -101,7 +101,7 @@ def gateway(
         operation=found.operation,
         api_key=None,
     )
-    default = replace(found.default_provider, anthropic=name, openai=name)
+    default = replace(found.default_provider, anthropic=name, openai=name, gemini=name)
     found = replace(found, host="127.0.0.1", port=0, providers=(provider,), default_provider=default)
     held = store if store is not None else MemoryStore()
     taken = gateway_settings(found, control_port=0)

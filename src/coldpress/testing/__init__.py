@@ -1,4 +1,4 @@
-"""Test agents and gateways without a provider: a strict scripted upstream for both wire formats."""
+"""Test agents and gateways without a provider: a strict scripted upstream for all wire formats."""
 
 from coldpress.testing.exchange import Exchange, ReceivedRequest
 from coldpress.testing.progress import said_steps

@@ -40,7 +40,7 @@ def write_stream(
     fault: Fault | None,
     request_id: str,
 ) -> Written:
-    """Write a stream of server-sent events; on the chat wire they have no names and end with `[DONE]`."""
+    """Write a stream of server-sent events; named on two wires alone; on the chat wire they end with `[DONE]`."""
     named = wire in ("anthropic", "openai_responses")
     lines = [_event(name if named else "", json.dumps(data, ensure_ascii=False)) for name, data in events]
     if wire == "openai_chat":
@@ -57,6 +57,24 @@ def write_stream(
     return Written("text/event-stream; charset=utf-8", pieces, breaks)
 
 
+def write_array(
+    documents: Sequence[Mapping[str, object]], *, delivery: Delivery, fault: Fault | None, request_id: str
+) -> Written:
+    """Write a stream as one JSON array, as Gemini does where nobody asks for events."""
+    listed = [json.dumps(document, ensure_ascii=False) for document in documents]
+    breaks = isinstance(fault, BreakOff)
+    if isinstance(fault, BreakOff | ErrorEvent):
+        listed = listed[: fault.after]
+    if isinstance(fault, ErrorEvent):
+        listed.append(json.dumps(_error_data(fault, "gemini", request_id, number=len(listed))))
+    pieces = [("[" if number == 0 else "\n,\r\n") + one for number, one in enumerate(listed)]
+    if not breaks:
+        pieces.append("\n]" if pieces else "[]")
+    return Written(
+        "application/json", _cut([piece.encode("utf-8", "surrogatepass") for piece in pieces], delivery), breaks
+    )
+
+
 async def send_pieces(written: Written, *, delivery: Delivery, sleep: Sleep) -> AsyncIterator[bytes]:
     """Give the pieces with the scripted waits between them, so that the loop can notice a client that has gone."""
     for piece in written.pieces:
@@ -71,6 +89,8 @@ def _error_data(fault: ErrorEvent, wire: WireFormat, request_id: str, *, number:
     if wire == "openai_responses":
         told = {"type": "error", "code": fault.kind, "message": fault.message, "param": None}
         return {**told, "sequence_number": number}
+    if wire == "gemini":
+        return Refusal(fault.message, status=503).document(wire, request_id)
     return Refusal(fault.message, kind=fault.kind).document(wire, request_id)
 
 

@@ -77,6 +77,16 @@ def responses_tools(body: Mapping[str, object]) -> tuple[Offered, ...]:
     return tuple(found)
 
 
+def gemini_tools(request: Mapping[str, object]) -> tuple[Offered, ...]:
+    """List the functions that a Gemini request declares, with a JSON schema or with Google's own, in upper case."""
+    found = []
+    for tool in objects(request.get("tools")):
+        for told in objects(tool.get("functionDeclarations")) or objects(tool.get("function_declarations")):
+            schema = as_object(told.get("parametersJsonSchema")) or _lower(as_object(told.get("parameters")))
+            found.append(Offered(as_text(told.get("name")), schema))
+    return tuple(found)
+
+
 def resolve(part: Part, tools: Sequence[Offered]) -> Part:
     """Give the call that a `Shell` or `Read` means to this client, and say why a `Call` with a reason is made.
 
@@ -98,6 +108,15 @@ def resolve(part: Part, tools: Sequence[Offered]) -> Part:
 
 def _brought(item: Mapping[str, object]) -> list[Mapping[str, object]]:
     return objects(item.get("tools")) if item.get("type") == "additional_tools" else []
+
+
+def _lower(schema: Mapping[str, object]) -> Mapping[str, object]:
+    """Write the types of a schema's arguments in lower case."""
+    told = as_object(schema.get("properties"))
+    lowered = {
+        name: {**as_object(one), "type": as_text(as_object(one).get("type")).lower()} for name, one in told.items()
+    }
+    return {**schema, "properties": lowered}
 
 
 def _named(tool: Mapping[str, object], *, namespace: str | None) -> Offered:

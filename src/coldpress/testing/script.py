@@ -10,7 +10,8 @@ from coldpress.model.records import Miss
 from coldpress.model.usage import Usage
 
 StopReason = Literal["end_turn", "tool_use", "max_tokens", "stop_sequence", "refusal", "pause_turn"]
-"""Anthropic's words; on the chat wire they become `stop`, `tool_calls`, `length` and `content_filter`."""
+"""Anthropic's words; on the chat wire they become `stop`, `tool_calls`, `length` and `content_filter`, on Gemini's
+`STOP`, `MAX_TOKENS` and `SAFETY`. A `refusal` that says nothing is a blocked prompt there."""
 
 
 @dataclass(frozen=True, slots=True)

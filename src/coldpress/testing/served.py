@@ -25,7 +25,8 @@ class Rules:
 
     Attributes:
         check_signatures: verify thinking signatures. Off, recorded requests with foreign signatures are accepted.
-        bind_thinking: refuse thinking whose prefix was changed, as the newest Claude models do.
+        bind_thinking: refuse thinking whose prefix was changed, as the newest Claude models do; on the Gemini wire too,
+            though its API is not known to.
         bind_reasoning: withhold reasoning items whose prefix or model was changed, as the newest GPT models do.
         require_key: answer 401 without an API key.
         max_body_bytes: larger bodies, compressed or not, are refused with 413.

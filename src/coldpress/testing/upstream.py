@@ -10,6 +10,7 @@ from types import TracebackType
 from coldpress.model.errors import BodyTooLarge
 from coldpress.testing.delivery import Sleep, Written, send_pieces, write_document
 from coldpress.testing.exchange import Exchange, ReceivedRequest
+from coldpress.testing.gemini_provider import Addressed, GeminiProvider, read_call
 from coldpress.testing.provider import Provider, Rules, Served, decode_json, refused
 from coldpress.testing.refusal import Refusal, WireFormat, refusal_for
 from coldpress.testing.responses_provider import ResponsesProvider
@@ -35,11 +36,26 @@ _MODELS = {
     "last_id": "scripted-model",
 }
 
+_GEMINI_MODELS = {
+    "models": [
+        {
+            "name": "models/scripted-model",
+            "displayName": "Scripted model",
+            "inputTokenLimit": 1_048_576,
+            "outputTokenLimit": 65_536,
+            "supportedGenerationMethods": ["generateContent", "countTokens"],
+        }
+    ]
+}
+
 _RESPONSES_PATHS = ("/responses", "/responses/compact", "/responses/input_tokens")
+_PATHS = ("/messages", "/messages/count_tokens", "/chat/completions", *_RESPONSES_PATHS)
+_KEY_HEADERS = ("x-api-key", "authorization", "x-goog-api-key")
+_COUNTING_PATHS = ("/count_tokens", "/responses/input_tokens", ":countTokens")
 
 
 class StrictUpstream:
-    """Speak Messages, Chat Completions and Responses on a free loopback port, from a thread, until left.
+    """Speak Messages, Chat Completions, Responses and Gemini on a free loopback port, from a thread, until left.
 
     Args:
         script: what the model answers; without one, every request gets a short text.
@@ -69,6 +85,7 @@ class StrictUpstream:
         self._rules = rules or Rules()
         self._provider = Provider(script or Script(), self._rules, clock=clock)
         self._responses = ResponsesProvider(script or Script(), self._rules, clock=clock)
+        self._gemini = GeminiProvider(script or Script(), self._rules, clock=clock)
         self._sleep = sleep
         self._server = LoopbackServer(self._app, port=port)
         self._inference_requests = 0
@@ -114,14 +131,13 @@ class StrictUpstream:
         """Route one request and give its answer."""
         request = exchange.request
         request_id = exchange.request_id
-        wire = _wire(request.path)
+        wire = _wire(request.target)
         if request.method in ("GET", "HEAD"):
             return self._serve_get(request, wire, request_id)
-        if request.method != "POST" or not request.path.endswith(
-            ("/messages", "/messages/count_tokens", "/chat/completions", *_RESPONSES_PATHS)
-        ):
+        call = read_call(request.target)
+        if request.method != "POST" or (call is None and not request.path.endswith(_PATHS)):
             return refused(refusal_for(404, wire), wire, request_id)
-        if not request.path.endswith(("/count_tokens", "/responses/input_tokens")):
+        if not request.path.endswith(_COUNTING_PATHS):
             exchange.number = self._inference_requests
             self._inference_requests += 1
         if (refusal := self._check_transport(request, wire, fits=fits)) is not None:
@@ -140,6 +156,8 @@ class StrictUpstream:
             return refused(body, wire, request_id)
         if wire == "openai_responses":
             return self._serve_responses(body, exchange)
+        if call is not None:
+            return self._serve_gemini(body, call, exchange)
         if exchange.number is None:
             betas = ",".join(value for name, value in request.headers if name == "anthropic-beta")
             return self._provider.count_tokens(body, request_id=request_id, betas=betas)
@@ -154,9 +172,15 @@ class StrictUpstream:
         serve = self._responses.compact if exchange.request.path.endswith("/compact") else self._responses.responses
         return serve(body, number=exchange.number, request_id=exchange.request_id)
 
+    def _serve_gemini(self, body: Mapping[str, object], call: Addressed, exchange: Exchange) -> Served:
+        if exchange.number is None:
+            return self._gemini.count_tokens(body, call, request_id=exchange.request_id)
+        return self._gemini.generate(body, call, number=exchange.number, request_id=exchange.request_id)
+
     def _serve_get(self, request: ReceivedRequest, wire: WireFormat, request_id: str) -> Served:
         if request.path.endswith("/models"):
-            return Served(200, write_document(_MODELS, delivery=Delivery(), fault=None))
+            listed = _GEMINI_MODELS if wire == "gemini" else _MODELS
+            return Served(200, write_document(listed, delivery=Delivery(), fault=None))
         if request.path in ("", "/"):
             return Served(200, Written("application/json", (b"{}",), breaks=False))
         if request.header("upgrade") is not None:
@@ -167,7 +191,7 @@ class StrictUpstream:
     def _check_transport(self, request: ReceivedRequest, wire: WireFormat, *, fits: bool) -> Refusal | None:
         if not fits:
             return refusal_for(413, wire)
-        if self._rules.require_key and not (request.header("x-api-key") or request.header("authorization")):
+        if self._rules.require_key and not any(request.header(name) for name in _KEY_HEADERS):
             return refusal_for(401, wire)
         if wire == "anthropic" and request.header("anthropic-version") is None:
             return Refusal("anthropic-version: header is required")
@@ -194,7 +218,10 @@ class StrictUpstream:
         exchange.finished = True
 
 
-def _wire(path: str) -> WireFormat:
+def _wire(target: str) -> WireFormat:
+    path = target.partition("?")[0]
+    if read_call(target) is not None or "/v1beta/models" in path:
+        return "gemini"
     if path.endswith(_RESPONSES_PATHS):
         return "openai_responses"
     return "openai_chat" if path.endswith("/chat/completions") else "anthropic"
