@@ -100,9 +100,11 @@ def test_with_binding_the_prefix_must_be_the_same_too(bind: bool) -> None:
 def test_thoughts_are_told_only_where_they_are_asked_for() -> None:
     with StrictUpstream(STEPS) as upstream:
         told = turn(upstream, said("go"), generationConfig=THOUGHTS)
+        other = turn(upstream, said("go"), generation_config={"thinkingConfig": {"include_thoughts": True}})
         kept = turn(upstream, said("go"), generationConfig={})
         counts = [exchange.usage for exchange in upstream.exchanges]
     assert [part.get("thought") for part in told["parts"]] == [True, None, None]
+    assert other == told
     assert [part.get("thought") for part in kept["parts"]] == [None, None]
-    assert counts[0] is not None and counts[1] is not None
-    assert counts[0].reasoning == counts[1].reasoning
+    assert counts[0] is not None and counts[2] is not None
+    assert counts[0].reasoning == counts[2].reasoning

@@ -128,10 +128,8 @@ class GeminiProvider:
         return choose(self._script, asked, tools)
 
     def _answer(self, ready: _Ready, turn: Turn, number: int) -> GeminiAnswer:
-        thinking = as_object(as_object(ready.request.get("generationConfig")).get("thinkingConfig"))
-        parts = build_parts(
-            turn.parts, self._signatures, ready.prefix, thoughts=thinking.get("includeThoughts") is True
-        )
+        thoughts = _wants_thoughts(ready.request)
+        parts = build_parts(turn.parts, self._signatures, ready.prefix, thoughts=thoughts)
         added = TOOL_PROMPT_TOKENS * sum(
             name in tool for tool in objects(ready.request.get("tools")) for name in _SERVER_TOOLS
         )
@@ -146,6 +144,11 @@ class GeminiProvider:
             tool_prompt_tokens=added,
             enclosed=ready.enclosed,
         )
+
+
+def _wants_thoughts(request: Mapping[str, object]) -> bool:
+    thinking = as_object(camel(as_object(request.get("generationConfig"))).get("thinkingConfig"))
+    return camel(thinking).get("includeThoughts") is True
 
 
 def _write(answer: GeminiAnswer, call: Addressed, turn: Turn, delivery: Delivery, request_id: str) -> Written:

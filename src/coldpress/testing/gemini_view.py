@@ -34,6 +34,8 @@ _SNAKE: Final[Mapping[str, str]] = {
     "tool_config": "toolConfig",
     "safety_settings": "safetySettings",
     "cached_content": "cachedContent",
+    "thinking_config": "thinkingConfig",
+    "include_thoughts": "includeThoughts",
     "function_declarations": "functionDeclarations",
 }
 """The API takes either spelling of a field."""
