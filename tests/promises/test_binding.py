@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from bodies import changed_literals
-from cases.agents import MINUTE, Agent, Json, ResponsesAgent, Scene, Turn, file_or_output, scene
+from cases.agents import MINUTE, Agent, Json, ResponsesAgent, Scene, Turn, file_or_output, restarted, scene
 from support import settings
 
+from coldpress.stores.sqlite import SqliteStore
 from coldpress.testing import Rules, Script, Shell, task
 
 TURNS = 30
@@ -36,7 +38,7 @@ def agent_of(stage: Scene, model: str, *, stream: bool) -> Agent | ResponsesAgen
     return Agent(stage, model=model, stream=stream, output=output, top=THINKING, headers=CONTROLS)
 
 
-def changed(turn: Turn) -> object:
+def changed(turn: Turn) -> list[tuple[str, str]]:
     return changed_literals(turn.body, turn.sent, turn.entry.receipt.format)
 
 
@@ -72,7 +74,7 @@ def test_a_forced_edit_is_refused_and_that_stops_new_ones(stream: bool, caplog: 
         stage.clock.wait(90 * MINUTE)
         with caplog.at_level(logging.ERROR, logger="coldpress"):
             refused = agent.fail()
-        again = agent.fail()
+        again = agent.step()
         stats = stage.stats()
     assert refused.cut == "cold"
     assert refused.exchange.refusal is not None
@@ -82,6 +84,34 @@ def test_a_forced_edit_is_refused_and_that_stops_new_ones(stream: bool, caplog: 
     assert [record.levelname for record in caplog.records if "no new edits" in record.getMessage()] == ["ERROR"]
     assert stats["edits_noticed"] >= 1
     assert "stopped" in again.entry.receipt.notes
+
+
+@pytest.mark.parametrize("store", [None, "file"], ids=["goes on", "restarted"])
+def test_what_was_refused_is_taken_back_and_the_conversation_goes_on(
+    stream: bool, store: str | None, tmp_path: Path
+) -> None:
+    """What a model saw pressed stays pressed; what it saw whole, and we took away later, comes back whole."""
+    forced, kept = settings(allow_thinking_loss=True), SqliteStore(tmp_path / "store.sqlite3") if store else None
+    with scene(script(), rules=STRICT, settings=forced, store=kept) as stage:
+        agent = agent_of(stage, CLAUDE, stream=stream)
+        assert isinstance(agent, Agent)
+        accepted = agent.go(12)[-1]
+        stage.clock.wait(90 * MINUTE)
+        refused = agent.fail()
+        if kept is None:
+            turns = agent.go(6)[-6:]
+        else:
+            with restarted(stage.upstream, stage.clock, settings=forced, store=kept) as anew:
+                agent.scene = anew
+                turns = agent.go(6)[-6:]
+    if kept is not None:
+        kept.close()
+    assert len(changed(refused)) > len(changed(accepted)) > 0
+    assert [turn.exchange.refusal for turn in turns] == [None] * 6
+    assert {turn.entry.outcome.transformations for turn in turns if turn.entry.outcome} == {()}
+    for turn in turns:
+        assert changed(turn) == changed(accepted), "nothing new is pressed there any more"
+        assert "stopped" in turn.entry.receipt.notes
 
 
 def test_a_forced_edit_that_withholds_reasoning_stops_new_ones(stream: bool) -> None:

@@ -173,6 +173,7 @@ class Driver:
 
         Never raises: the reply is out, and what became of it is written down even where nothing could be learned.
         """
+        self._settler.taken_back.ended(outcome)
         self._warmth.ended(outcome)
         self._sides.ended(outcome)
         calls = self._calls.ended(outcome.request_id)
@@ -321,6 +322,8 @@ class Driver:
                 state = settled.session.upto(planned.reading.boundary)
                 self._reader.remember(planned.reading, state, anew=decided.batch is not None)
             await self._weighing.remembered(inbound, planned.conversation, considered)
+        made = decided.batch.after if decided.batch is not None and not settled.failed else None
+        self._settler.taken_back.sent(inbound.request_id, planned.conversation.messages, settled.session, made)
         self._insight.note_sent(inbound, planned.conversation, sending)
         return self._prepared(inbound, planned, body, receipt, sending)
 
@@ -370,7 +373,9 @@ class Driver:
     def _prefix_only(self, inbound: Inbound, checkpoint: Checkpoint[Session] | None, why: str) -> Prepared:
         """Send the standing edits of the known prefix and the rest exact: it could not be decided on."""
         operation = wished(inbound, self._settings)
-        known = checkpoint.extra if checkpoint is not None and operation != "observe" else Session()
+        known = Session()
+        if checkpoint is not None and operation != "observe":
+            known = self._settler.taken_back.left(checkpoint.extra, checkpoint.messages)
         # Its calls go as the client wrote them, like its tools: a model that saw a field in its own calls would fill it
         # again, and nothing takes it off this reply.
         least = self._sides.least(inbound, operation)

@@ -75,7 +75,7 @@ class Planning:
             StoreError: what was decided earlier cannot be looked up.
         """
         reading = self._reader.read(inbound.body, inbound.format, checkpoint, inbound.address)
-        conversation, before = reading.conversation, _before(reading)
+        conversation, before = reading.conversation, self._before(reading)
         operation, notes = self._operation(inbound, conversation)
         if operation == "off":
             return Planned(reading, operation, notes)
@@ -107,7 +107,7 @@ class Planning:
         tokens = self._weighing.tokens_too_many(inbound, conversation, held)
         if tokens is None:
             return planned
-        known = self._known(conversation, _before(planned.reading))
+        known = self._known(conversation, self._before(planned.reading))
         drained = replace(planned, operation="drain", held=held)
         return replace(self._proposed(drained, known, {}), exact_tokens=tokens)
 
@@ -127,7 +127,7 @@ class Planning:
         """Decide on what is at first sight."""
         plan = propose(
             planned.conversation,
-            _before(planned.reading),
+            self._before(planned.reading),
             known.standing,
             self._settings.policy,
             planned.operation,
@@ -147,6 +147,12 @@ class Planning:
             plugins=(*planned.plugins, *_refused(plan, wanted, planned.operation)),
         )
 
+    def _before(self, reading: Reading[Session]) -> Session:
+        """The state of the known prefix."""
+        if not reading.conversation.known or reading.extra is None:
+            return Session()
+        return self._settler.taken_back.left(reading.extra, reading.conversation.messages)
+
     def _operation(self, inbound: Inbound, conversation: Conversation) -> tuple[Operation, tuple[str, ...]]:
         """Settle what may be done: the request's own wish, else the provider's setting, with subscriptions spared."""
         operation = wished(inbound, self._settings)
@@ -163,11 +169,6 @@ def wished(inbound: Inbound, settings: Settings) -> Operation:
         return inbound.operation
     provider = settings.provider(inbound.provider)
     return provider.operation if provider is not None else settings.operation
-
-
-def _before(reading: Reading[Session]) -> Session:
-    """The state of the known prefix."""
-    return reading.extra if reading.conversation.known and reading.extra is not None else Session()
 
 
 def _refused(plan: Plan, wanted: Mapping[EditKey, Offered], operation: Operation) -> list[PluginNote]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
+from coldpress.drive.taken_back import TakenBack
 from coldpress.engine.plan import Plan, placed_batch
 from coldpress.engine.session import AgedEdits, Session
 from coldpress.model.conversation import Conversation
@@ -86,12 +87,16 @@ class Settler:
     Args:
         store: where they are kept.
         require_log: take no decision on what a model has seen unless the raw log holds the request.
+
+    Attributes:
+        taken_back: batches that hold no more.
     """
 
     def __init__(self, store: Store, *, require_log: bool = False) -> None:
         self._store = store
         self._require_log = require_log
         self._sent_exact: dict[EditKey | bytes, None] = {}
+        self.taken_back = TakenBack(store)
 
     def known(self, conversation: Conversation, keys: Sequence[EditKey], chains: Sequence[bytes]) -> Known:
         """Look up what was decided earlier, less what went out exact all the same.
@@ -108,11 +113,13 @@ class Settler:
         if self._sent_exact:
             standing |= {key: Standing(key, None) for key in standing if key in self._sent_exact}
             batches = {after: batch for after, batch in batches.items() if after not in self._sent_exact}
+        if gone := self.taken_back.known(batches):
+            batches = {after: batch for after, batch in batches.items() if after not in gone}
         return Known(standing, batches, sent_before)
 
     def sent_exact(self, after: bytes) -> bool:
         """Whether a batch decided at this message went out exact: then none holds there, now or later."""
-        return after in self._sent_exact
+        return after in self._sent_exact or after in self.taken_back
 
     async def settle(self, decided: Decided, receipt: Receipt) -> Settled:
         """Store decisions and receipt, wait until what they replace can be recalled, and say what holds.

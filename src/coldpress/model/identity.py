@@ -37,6 +37,11 @@ def request_key(chain: bytes) -> EditKey:
     return EditKey(chain, -1, 0)
 
 
+def taken_back_key(after: bytes) -> EditKey:
+    """Name the decision that a batch, kept by the message of this chain, holds no more; no text has this name."""
+    return EditKey(after, -2, 0)
+
+
 def screening_key(key: EditKey) -> EditKey:
     """Name the decision about what of a text may leave at all, which is made before any other on it."""
     return EditKey(hashlib.sha256(b"coldpress screening 1\0" + key.chain).digest(), key.block, key.part)
