@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import aiohttp
+import pytest
 from cases.talk import log
 from missed import none_is_ours
 from provider import SOON, START, Json
@@ -31,6 +32,7 @@ KEPT = Policy((Rule("*", ("exact",)),))
 """So that prompts are as long as they are written."""
 
 CLIENTS = frozenset({"claude-cli"})
+STREAMS = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
 ROOMY = Rules(window_tokens=400_000)
 SYSTEM = "You are an agent that works on one repository. " * 60
 
@@ -77,6 +79,7 @@ class Client:
 
     def __init__(self, *, drops: str = "", lines: int = 600, betas: str = "", **fields: Any) -> None:
         self.drops, self.lines, self.fields = drops, lines, fields
+        self.streams = fields.get("stream") is True
         self.headers = HEADERS | ({"anthropic-beta": betas} if betas else {})
         self.history: list[Json] = [{"role": "user", "content": "Make it."}]
 
@@ -99,6 +102,14 @@ class Client:
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
         blocks[-1] = {**blocks[-1], "cache_control": mark}
         return [*before, {**last, "content": blocks}]
+
+    def raw(self) -> bytes:
+        """Write the next request."""
+        return json.dumps(self.body(), separators=(",", ":")).encode()
+
+    def read(self, answer: bytes) -> Json:
+        """Read a reply, whole or streamed."""
+        return joined(events(answer)) if self.streams else json.loads(answer)
 
     def take(self, reply: Mapping[str, Any], turn: int) -> None:
         content = [one for one in reply["content"] if one["type"] != self.drops]
@@ -131,6 +142,13 @@ class ResponsesClient(Client):
             **self.fields,
         }
 
+    def read(self, answer: bytes) -> Json:
+        """Read a reply, whole or streamed."""
+        if not self.streams:
+            return super().read(answer)
+        response: Json = events(answer)[-1]["response"]
+        return response
+
     def take(self, reply: Mapping[str, Any], turn: int) -> None:
         kept = [one for one in reply["output"] if one["type"] != self.drops]
         self.history += kept
@@ -140,6 +158,30 @@ class ResponsesClient(Client):
             self.history.append({"type": "function_call_output", "call_id": one["call_id"], "output": output})
         if not calls:
             self.history.append({"type": "message", "role": "user", "content": "And now?"})
+
+
+def events(answer: bytes) -> list[Json]:
+    """The data of every event of a stream."""
+    return [json.loads(line[6:]) for line in answer.decode().splitlines() if line.startswith("data: ")]
+
+
+def joined(listed: Sequence[Mapping[str, Any]]) -> Json:
+    """Put a streamed message together, as an agent would."""
+    blocks: list[Json] = []
+    asked = ""
+    for event in listed:
+        if event["type"] == "content_block_start":
+            blocks.append(dict(event["content_block"]))
+            asked = ""
+        elif event["type"] == "content_block_delta":
+            delta = {key: value for key, value in event["delta"].items() if key != "type"}
+            asked += delta.pop("partial_json", "")
+            for key, value in delta.items():
+                old = blocks[-1].get(key)
+                blocks[-1][key] = old + value if isinstance(old, str) and key in ("text", "thinking") else value
+        elif event["type"] == "content_block_stop" and asked:
+            blocks[-1]["input"] = json.loads(asked)
+    return {"content": blocks}
 
 
 def talk(native: Native, client: Client, turns: int) -> list[Told]:
@@ -155,12 +197,13 @@ def talk(native: Native, client: Client, turns: int) -> list[Told]:
         ):
             for turn in range(turns):
                 now[0] += SOON
-                body = json.dumps(client.body(), separators=(",", ":")).encode()
-                async with session.post(gateway.url + client.path, data=body, headers=client.headers) as response:
+                async with session.post(
+                    gateway.url + client.path, data=client.raw(), headers=client.headers
+                ) as response:
                     answer = await response.read()
                     assert response.status == 200, answer[:400]
                     names.append(response.headers["x-coldpress-request"])
-                client.take(json.loads(answer), turn)
+                client.take(client.read(answer), turn)
         return names
 
     script = Script(answer=lambda asked: _answer(asked, turns))
@@ -195,8 +238,9 @@ def billed_alike(told: Sequence[Told]) -> None:
     assert sum((one.exchange.usage or Usage()).prompt or 0 for one in told) > 0
 
 
-def test_responses_are_compacted_for_a_client_that_sends_the_item_back() -> None:
-    told = talk(Native(compaction_tokens=30_000, clients=CLIENTS), ResponsesClient(), 12)
+@STREAMS
+def test_responses_are_compacted_for_a_client_that_sends_the_item_back(stream: bool) -> None:
+    told = talk(Native(compaction_tokens=30_000, clients=CLIENTS), ResponsesClient(stream=stream), 12)
     billed_alike(told)
     assert all(one.asked == ("compaction",) for one in told)
     assert {json.dumps(one.body["context_management"]) for one in told} == {
@@ -207,8 +251,11 @@ def test_responses_are_compacted_for_a_client_that_sends_the_item_back() -> None
     assert "compaction" in set().union(*(one.applied for one in told))
 
 
-def test_a_client_that_loses_the_item_is_billed_for_it_once() -> None:
-    told = talk(Native(compaction_tokens=30_000, clients=CLIENTS), ResponsesClient(drops="compaction"), 12)
+@STREAMS
+def test_a_client_that_loses_the_item_is_billed_for_it_once(stream: bool) -> None:
+    told = talk(
+        Native(compaction_tokens=30_000, clients=CLIENTS), ResponsesClient(drops="compaction", stream=stream), 12
+    )
     billed_alike(told)
     (at,) = [number for number, one in enumerate(told) if "compaction" in one.applied]
     assert all(one.asked == ("compaction",) for one in told[: at + 1])
@@ -219,8 +266,9 @@ def test_a_client_that_loses_the_item_is_billed_for_it_once() -> None:
 CLEARING = Native(clear_tool_uses=True, clear_trigger_tokens=30_000, clear_keep=2, exclude_tools=("Edit",))
 
 
-def test_old_results_are_cleared_as_soon_as_that_pays() -> None:
-    told = talk(CLEARING, Client(), 12)
+@STREAMS
+def test_old_results_are_cleared_as_soon_as_that_pays(stream: bool) -> None:
+    told = talk(CLEARING, Client(stream=stream), 12)
     billed_alike(told)
     (edits,) = {json.dumps(one.body["context_management"], sort_keys=True) for one in told}
     assert {one.betas for one in told} == {"context-management-2025-06-27"}
@@ -230,7 +278,7 @@ def test_old_results_are_cleared_as_soon_as_that_pays() -> None:
     cleared = [found for one in told for found in one.outcome.applied]
     assert cleared and {found.primitive for found in cleared} == {"clear_tool_uses"}
     assert all((found.cleared_tokens or 0) >= least and (found.cleared_tool_uses or 0) > 0 for found in cleared)
-    assert told[-1].input_tokens < max(one.input_tokens for one in talk(Native(), Client(), 12))
+    assert told[-1].input_tokens < max(one.input_tokens for one in talk(Native(), Client(stream=stream), 12))
 
 
 def test_clearing_makes_a_long_conversation_cheaper() -> None:
@@ -264,8 +312,9 @@ def test_reasoning_is_kept_and_never_spoken_of_without_any() -> None:
 THRESHOLD = Native(compact_threshold_tokens=50_000, clients=CLIENTS)
 
 
-def test_a_summary_is_written_for_a_client_that_sends_it_back() -> None:
-    told = talk(THRESHOLD, Client(), 14)
+@STREAMS
+def test_a_summary_is_written_for_a_client_that_sends_it_back(stream: bool) -> None:
+    told = talk(THRESHOLD, Client(stream=stream), 14)
     billed_alike(told)
     assert {one.betas for one in told} == {"compact-2026-01-12"}
     assert all(one.asked == ("compact_threshold",) for one in told)
@@ -282,8 +331,9 @@ def test_a_summary_is_written_for_a_client_that_sends_it_back() -> None:
     assert "compaction" in json.dumps(told[-1].body["messages"])
 
 
-def test_a_client_that_loses_the_summary_is_billed_for_it_once() -> None:
-    told = talk(THRESHOLD, Client(drops="compaction"), 12)
+@STREAMS
+def test_a_client_that_loses_the_summary_is_billed_for_it_once(stream: bool) -> None:
+    told = talk(THRESHOLD, Client(drops="compaction", stream=stream), 12)
     billed_alike(told)
     (at,) = [number for number, one in enumerate(told) if "compact_threshold" in one.applied]
     assert len(told) > at + 2
@@ -311,9 +361,10 @@ def test_what_the_client_asks_for_itself_goes_as_it_is() -> None:
     assert any("clear_tool_uses" in one.applied for one in told), "the ledger tells it all the same"
 
 
-def test_the_memory_tool_stands_in_every_prompt_of_a_conversation() -> None:
+@STREAMS
+def test_the_memory_tool_stands_in_every_prompt_of_a_conversation(stream: bool) -> None:
     later = replace(CLEARING, clear_trigger_tokens=200_000)
-    told = talk(replace(later, memory_tool=True, clients=CLIENTS), Client(), 8)
+    told = talk(replace(later, memory_tool=True, clients=CLIENTS), Client(stream=stream), 8)
     billed_alike(told)
     assert all(one.body["tools"][-1] == {"type": "memory_20250818", "name": "memory"} for one in told)
     assert all((one.exchange.usage or Usage()).read for one in told[2:]), "the prefix is the same"
@@ -328,9 +379,39 @@ class DrainedClient(Client):
             self.headers = {**self.headers, "x-coldpress-mode": "drain"}
 
 
-def test_a_drained_conversation_goes_on_with_the_edit_that_its_summary_needs() -> None:
-    told = talk(THRESHOLD, DrainedClient(), 10)
+@STREAMS
+def test_a_drained_conversation_goes_on_with_the_edit_that_its_summary_needs(stream: bool) -> None:
+    told = talk(THRESHOLD, DrainedClient(stream=stream), 10)
     billed_alike(told)
     drained = [one for one in told if one.receipt.operation == "drain"]
     assert len(drained) > 2
     assert all("context_management" in one.body and one.betas == "compact-2026-01-12" for one in drained)
+
+
+@pytest.mark.parametrize("client", [Client, ResponsesClient], ids=["messages", "responses"])
+@STREAMS
+def test_drained_from_the_start_nothing_is_asked_for(client: type[Client], stream: bool) -> None:
+    talker = client(stream=stream)
+    talker.headers = {**talker.headers, "x-coldpress-mode": "drain"}
+    native = replace(CLEARING, compact_threshold_tokens=50_000, compaction_tokens=30_000, clients=CLIENTS)
+    told = talk(native, talker, 8)
+    billed_alike(told)
+    assert all(one.asked == () and "context_management" not in one.body and not one.betas for one in told)
+
+
+class UnreadClient(Client):
+    """Once a summary has come back, it writes a key twice: nobody may say what such a body means."""
+
+    def raw(self) -> bytes:
+        body = super().raw()
+        return body[:-1] + b',"metadata":{},"metadata":{}}' if "compaction" in json.dumps(self.history) else body
+
+
+@STREAMS
+def test_what_nobody_can_read_keeps_the_edit_that_its_summary_needs(stream: bool) -> None:
+    told = talk(THRESHOLD, UnreadClient(stream=stream), 10)
+    assert [one.exchange.refusal for one in told] == [None] * 10
+    unread = [one for one in told if "pass_through:unreadable_body" in one.receipt.notes]
+    assert len(unread) > 2
+    assert all(one.betas == "compact-2026-01-12" for one in unread)
+    assert all("context_management" in one.body for one in unread)
