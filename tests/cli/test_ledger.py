@@ -46,7 +46,7 @@ def ledger(home: Path) -> Path:
             store.put([], [], one)
         usage = Usage(fresh=1_000, read=19_500, write_short=60_500, write_long=0, output=500)
         money = Money(0.5, 0.25, 0.125, 0.0625, PRICES)
-        store.add_outcome(Outcome("req-cold", 200, "complete", 1.0, usage, money=money))
+        store.add_outcome(Outcome("req-cold", 200, "complete", 1.0, usage, money=money, stop="end_turn"))
         store.add_outcome(
             Outcome(
                 "req-warm",
@@ -78,9 +78,21 @@ def test_one_request_shows_belief_and_prediction_beside_what_was_reported(run: R
     assert told["saved"] == "0.062500 USD net: gross 0.250000, rewrite 0.125000, summariser 0.062500"
     assert told["cost"] == f"0.500000 USD ({PRICES})"
     assert told["pressed"] == "1 new results, 1 seen before"
+    assert (told["ended"], told["stop"]) == ("200 complete", "end_turn")
+
     assert told["reused"] == "3 standing edits, 30,000 bytes smaller"
     assert told["prompt"] == "81,000 tokens sent, 12,500 left out"
     assert len(shown.splitlines()) <= 30, "a person reads one screen"
+
+
+def test_why_the_model_stopped_is_shown_where_it_is_known(run: Run, ledger: Path) -> None:
+    shown = run("ledger", "show", "req-lost", "--store", str(ledger)).stdout
+    assert [text.split() for text in shown.splitlines() if text.startswith("stop ")] == [["stop", "unknown"]]
+    kept = [
+        json.loads(run("ledger", "show", name, "--json", "--store", str(ledger)).stdout)["outcome"]["stop"]
+        for name in ("req-cold", "req-lost")
+    ]
+    assert kept == ["end_turn", None]
 
 
 def test_a_prompt_that_a_plugin_made_longer_is_said_to_be_longer(run: Run, home: Path) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 
+from coldpress.wire.registry import FormatName
 from coldpress.wire.sse import TapResult, UsageTap
 
 SSE = "text/event-stream; charset=utf-8"
@@ -16,7 +17,7 @@ Json = dict[str, Any]
 
 
 def tap(format_name: str, content_type: str, *chunks: bytes) -> TapResult:
-    reader = UsageTap(format_name, content_type)
+    reader = UsageTap(cast("FormatName", format_name), content_type, names_calls=True)
     for chunk in chunks:
         reader.feed(chunk)
     return reader.end()

@@ -59,7 +59,7 @@ def test_a_stream_split_at_every_byte(payloads: tuple[Json, ...], newline: str) 
     "body",
     [
         pytest.param(STREAM[-1], id="one reply"),
-        pytest.param(list(STREAM), id="N01: a stream that is an array"),
+        pytest.param(list(STREAM), id="a stream that is an array"),
         pytest.param(enclosed(STREAM)[-1], id="one reply in the envelope"),
         pytest.param(list(enclosed(STREAM)), id="an array of envelopes"),
     ],
@@ -80,7 +80,7 @@ def test_no_usage_is_taken_from_a_stream_that_ended_before_its_counts_came() -> 
 @pytest.mark.parametrize(
     ("counts", "expected"),
     [
-        pytest.param(COUNTS, USAGE, id="N05: cached tokens are inside the prompt"),
+        pytest.param(COUNTS, USAGE, id="cached tokens are inside the prompt"),
         pytest.param(
             {"promptTokenCount": 10, "candidatesTokenCount": 2},
             Usage(10, None, None, None, 2, None),
@@ -166,6 +166,16 @@ def test_counts_stand_as_the_last_chunk_that_has_them_says(said: list[tuple[dict
         chunks.append(chunk("b", given_counts, modelVersion=named, responseId="later"))
         model, counts = named or model, {**counts, **given_counts}
     assert tap("gemini", SSE, events(*chunks)) == tap("gemini", SSE, events(chunk("a", counts, modelVersion=model)))
+
+
+@pytest.mark.parametrize("size", [1 << 14, 1 << 16, 8 << 20])
+def test_counts_in_a_chunk_with_a_picture_are_read_however_it_came(size: int) -> None:
+    picture = {"inlineData": {"mimeType": "image/png", "data": "iVBO" * (1 << 19)}}
+    last = chunk("", COUNTS)
+    last["candidates"][0] |= {"content": {"parts": [picture]}, "finishReason": "STOP"}
+    stream = events(STREAM[0], last)
+    found = tap("gemini", SSE, *(stream[at : at + size] for at in range(0, len(stream), size)))
+    assert (found.usage, found.stop) == (USAGE, "STOP")
 
 
 def test_an_error_behind_counts_leaves_them_standing() -> None:

@@ -61,7 +61,7 @@ CHAT_USAGE = Usage(5, 100, 15, None, 7, 3)
         pytest.param(
             "anthropic",
             ANTHROPIC,
-            TapResult(ANTHROPIC_USAGE, "claude-x", context_tokens=123, message_id="msg_1"),
+            TapResult(ANTHROPIC_USAGE, "claude-x", context_tokens=123, message_id="msg_1", stop="end_turn"),
             id="anthropic",
         ),
         pytest.param(
@@ -123,7 +123,7 @@ def test_an_event_of_many_megabytes_is_not_held_and_later_usage_is_read() -> Non
     reader.feed(events(ANTHROPIC[0]) + b'data: {"type":"content_block_delta","text":"')
     for _ in range(40):
         reader.feed(b"x" * 100_000)
-        assert len(reader._carry) <= (1 << 20) + 100_000
+        assert len(reader._held) <= (1 << 20) + 100_000
     reader.feed(b'"}\n\n' + events(*ANTHROPIC[3:]))
     assert reader.end().usage == ANTHROPIC_USAGE
 

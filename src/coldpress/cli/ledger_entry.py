@@ -72,6 +72,7 @@ def _reply_facts(entry: LedgerEntry, bill: Bill) -> tuple[tuple[str, str], ...]:
     outcome = entry.outcome
     facts = [
         ("ended", say_ended(entry)),
+        ("stop", (outcome.stop if outcome else None) or UNKNOWN),
         ("took", f"{outcome.duration_seconds:.3f} s" if outcome else UNKNOWN),
         ("tokens", _tokens(outcome)),
         ("read", _read(entry)),

@@ -123,9 +123,10 @@ class Calls:
         return is_on and operation in ("press", "drain")
 
     def on_the_way(self, inbound: Inbound, conversation: Conversation, work: CallWork) -> OnTheWay | None:
-        """Give what turns the calls of the reply back; `None` where none has to be looked at, or can be."""
-        if conversation.format not in CALL_FORMATS:
-            return None
+        """Give what turns the calls of the reply back; `None` where none has to be looked at.
+
+        On a wire outside `CALL_FORMATS` it is only told which tools were called.
+        """
         looks = self._extensions.looks_at_calls and work.is_on
         if not (looks or self._extensions.looks_at_ends or any(map(_is_watched, work.shapes.values()))):
             return None

@@ -104,8 +104,9 @@ class OnTheWay:
         if pending:
             await asyncio.wait([asyncio.wrap_future(one) for one in pending], timeout=MOST_WAIT_SECONDS)
 
-    def taken(self) -> None:
-        """Take note that the reply is over."""
+    def taken(self, called: tuple[str, ...] = ()) -> None:
+        """Take note that the reply is over, and of the tools that were named by whoever read it on the side."""
+        self.called += called
         self.captures = tuple(
             Capture(watched.name, watched.why, restored=watched.is_kept)
             for watched in self._filters

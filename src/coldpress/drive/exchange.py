@@ -127,8 +127,12 @@ class CallsOnTheWay(Protocol):
     async def settled(self) -> None:
         """Wait until every call that came whole is found by whoever gets the next request; never for long."""
 
-    def taken(self) -> None:
-        """Take note that the reply is over, whatever its end; called once, before the driver's `finish`."""
+    def taken(self, called: tuple[str, ...] = ()) -> None:
+        """Take note that the reply is over, whatever its end; called once, before the driver's `finish`.
+
+        Args:
+            called: names of the tools that it calls, where its calls were read on the side and not filtered.
+        """
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,6 +97,7 @@ class Extensions:
                 duration_seconds=outcome.duration_seconds,
                 usage=outcome.usage,
                 calls=called,
+                stop=outcome.stop,
             )
             self._plugins.after_response(ended)
 

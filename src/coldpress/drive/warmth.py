@@ -204,7 +204,9 @@ class Warmth:
         if reply is None:
             return Outcome(request_id, None, "upstream_failed", seconds)
         facts = read_facts(idle.format, reply.body)
-        outcome = Outcome(request_id, reply.status, "complete", seconds, facts.usage, reply_id=facts.message_id)
+        outcome = Outcome(
+            request_id, reply.status, "complete", seconds, facts.usage, reply_id=facts.message_id, stop=facts.stop
+        )
         prices = self._prices(idle.provider, idle.model, at)
         bill = cost_usd(facts.usage, prices)
         if isinstance(prices, Unpriced) or isinstance(bill, Unpriced):

@@ -36,13 +36,14 @@ class Exchange:
         place: what it holds of the limits, until its reply has ended.
         failover: what came of asking a second provider; `None` where there was no reason to, or there is none.
         may_fail_over: whether it asks a model.
+        called: tools that its reply calls, on a wire whose calls nobody filters; known once `outcome` was asked.
         added: where in the body that goes out stands what only the route's own provider may get.
         seen: the driver has seen the request and will want to know how it ended.
         received_at: in seconds since 1970.
     """
 
     __slots__ = (
-        "added", "began_at", "calls", "client", "ended", "failover", "filtered", "format", "headers", "lease",
+        "added", "began_at", "called", "calls", "client", "ended", "failover", "filtered", "format", "headers", "lease",
         "may_fail_over", "place", "reader", "receipt", "received_at", "reply_headers", "request_id", "route", "seen",
         "sent_headers", "status",
     )  # fmt: skip
@@ -74,6 +75,7 @@ class Exchange:
         self.reply_headers: RawHeaders = []
         self.sent_headers: RawHeaders = []
         self.calls: CallsOnTheWay | None = None
+        self.called: tuple[str, ...] = ()
         self.filtered: FilteredBody | None = None
         self.place = Place(None, ())
         self.failover: Failover | None = None
@@ -92,6 +94,7 @@ class Exchange:
     def outcome(self) -> Outcome:
         """Say how it ended, with what its reply told."""
         read = (self.reader.end() if self.reader is not None else None) or TapResult()
+        self.called = read.calls
         overflow, unbound = self.reader.refusal() if self.reader is not None else (None, False)
         if overflow is None and read.failure:
             overflow = failed_overflow(read.failure)
@@ -114,4 +117,5 @@ class Exchange:
             failover=self.failover,
             applied=read.applied,
             reply_id=read.message_id,
+            stop=read.stop,
         )

@@ -15,7 +15,7 @@ from coldpress.gateway.headers import header
 from coldpress.gateway.stats import Counters
 from coldpress.gateway.upstream import Reply
 from coldpress.wire.encoding import UnknownEncoding
-from coldpress.wire.registry import FormatName
+from coldpress.wire.registry import CALL_FORMATS, FormatName
 from coldpress.wire.reply_calls import ReplyFilter
 from coldpress.wire.unpacking import Unpacker
 
@@ -95,8 +95,11 @@ class FilteredBody:
 def filtered_body(
     reply: Reply, format_name: FormatName, calls: CallsOnTheWay, counters: Counters
 ) -> FilteredBody | None:
-    """Prepare to filter a reply; `None` where it goes on as it comes: an error, or an encoding we cannot undo."""
-    if not 200 <= reply.status < 300 or reply.status == 204:
+    """Prepare to filter a reply; `None` where it goes on as it comes: an error, or an encoding we cannot undo.
+
+    So does every reply of a wire whose calls nobody filters.
+    """
+    if format_name not in CALL_FORMATS or not 200 <= reply.status < 300 or reply.status == 204:
         return None
     encoding = header(reply.headers, b"content-encoding").lower()
     unpacker = None

@@ -260,7 +260,9 @@ class InferenceRelay:
     async def _relay_reply(self, exchange: Exchange, reply: Reply) -> None:
         exchange.status = reply.status
         keep_bytes = self._limits.expanded_bytes if self._driver.wants_replies else 0
-        exchange.reader = side_reader(reply, exchange.format, self._counters, keep_bytes=keep_bytes)
+        exchange.reader = side_reader(
+            reply, exchange.format, self._counters, keep_bytes=keep_bytes, names_calls=exchange.calls is not None
+        )
         mine = exchange.failover is None or not exchange.failover.served
         exchange.reply_headers = exchange.sent_headers = reply.headers if mine else without_cookies(reply.headers)
         if exchange.calls is not None:
@@ -290,7 +292,7 @@ class InferenceRelay:
             self._counters.filter_faults += exchange.filtered.faults
             log.warning("calls could not be filtered", extra={"request_id": exchange.request_id})
         if exchange.calls is not None:
-            exchange.calls.taken()
+            exchange.calls.taken(exchange.called)
         self._driver.finish(outcome)
 
 
@@ -301,6 +303,7 @@ def _facts(exchange: Exchange, outcome: Outcome) -> dict[str, object]:
         "provider": exchange.served_by,
         "status": outcome.status,
         "ended": outcome.ended,
+        "stop": outcome.stop,
         "seconds": round(outcome.duration_seconds, 3),
     }
     if exchange.receipt is not None:

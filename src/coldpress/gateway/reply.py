@@ -108,12 +108,22 @@ class SideReader:
         log.warning("usage could not be read", extra={"fault": type(error).__name__})
 
 
-def side_reader(reply: Reply, format_name: FormatName, counters: Counters, *, keep_bytes: int) -> SideReader:
-    """Choose how to read a reply along, and how much of it to keep."""
+def side_reader(
+    reply: Reply, format_name: FormatName, counters: Counters, *, keep_bytes: int, names_calls: bool = False
+) -> SideReader:
+    """Choose how to read a reply along, and how much of it to keep.
+
+    Args:
+        reply: whose it is.
+        format_name: of the exchange.
+        counters: of the transport.
+        keep_bytes: how much of it to keep for the raw log.
+        names_calls: whether somebody wants to know which tools it calls.
+    """
     headers = reply.headers
     encoding = header(headers, b"content-encoding").lower()
     compressed = encoding not in ("", "identity")
-    tap = None if compressed else UsageTap(format_name, header(headers, b"content-type"))
+    tap = None if compressed else UsageTap(format_name, header(headers, b"content-type"), names_calls=names_calls)
     status = reply.status if reply.status in STATUSES else None
     return SideReader(tap, counters, keep_bytes=keep_bytes, error_status=status, encoding=encoding)
 

@@ -67,6 +67,7 @@ def read_reply(reply: object, *, request_id: str, format_name: FormatName, secon
         miss=read.miss,
         transformations=read.transformations,
         reported_usd=read.reported_usd,
+        stop=read.stop,
     )
     return Ended(outcome, raw)
 

@@ -409,6 +409,8 @@ class Outcome:
         attribution: whose doing a miss of the cache was; `None` where nothing was missed, or not enough is known to
             tell whether something was.
         reply_id: the provider's name for the reply; `None` where it has none.
+        stop: why the model stopped, in the provider's own word: `end_turn`, `length`, `incomplete:max_output_tokens`,
+            `blockReason:SAFETY`; `None` where the reply does not say, as one that was cut short.
     """
 
     request_id: str
@@ -430,6 +432,7 @@ class Outcome:
     applied: tuple[Applied, ...] = ()
     attribution: Attribution | None = None
     reply_id: str | None = None
+    stop: str | None = None
 
     @property
     def edits_noticed(self) -> bool:

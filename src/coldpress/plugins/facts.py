@@ -107,6 +107,7 @@ class ReplySummary:
         duration_seconds: from the request to the end of the reply.
         usage: tokens that the provider reported; a number that it did not report is `None`, not 0.
         calls: names of the tools that the model called, in order.
+        stop: why the model stopped, in the provider's own word; `None` where the reply does not say.
     """
 
     request_id: str
@@ -119,6 +120,7 @@ class ReplySummary:
     duration_seconds: float
     usage: Usage = field(default_factory=Usage)
     calls: tuple[str, ...] = ()
+    stop: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

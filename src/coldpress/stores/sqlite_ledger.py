@@ -107,6 +107,7 @@ def write_outcome(connection: sqlite3.Connection, outcome: Outcome, now: float) 
         "applied": applied,
         "attribution": attribution,
         "reply_id": outcome.reply_id,
+        "stop": outcome.stop,
         "bill_nano_usd": bill,
         "net_nano_usd": net,
         "edits_noticed": outcome.edits_noticed,

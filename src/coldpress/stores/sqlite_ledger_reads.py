@@ -43,7 +43,7 @@ _USAGE: Final = "o.fresh, o.read, o.write_short, o.write_long, o.output, o.reaso
 _OUTCOME: Final = (
     f"o.request_id, o.status, o.ended, o.duration_seconds, {_USAGE}, o.others, o.context_tokens, o.miss,"
     " o.transformations, o.money, o.reported_usd, o.findings, o.captures, o.failover, o.plugins,"
-    " o.applied, o.attribution, o.reply_id"
+    " o.applied, o.attribution, o.reply_id, o.stop"
 )
 _ENTRY: Final = f"SELECT {_RECEIPT}, {_OUTCOME} FROM receipts r LEFT JOIN outcomes o USING(request_id)"
 _RECEIPT_COLUMNS: Final = 25
@@ -128,8 +128,8 @@ def _entry(row: Sequence[object]) -> LedgerEntry:
 
 
 def _outcome(row: Sequence[object]) -> Outcome | None:
-    request_id, status, ended, duration, *tokens, others, context_tokens, miss, transformations = row[:-9]
-    money, reported_usd, findings, captures, failover, plugins, applied, attribution, reply_id = row[-9:]
+    request_id, status, ended, duration, *tokens, others, context_tokens, miss, transformations = row[:-10]
+    money, reported_usd, findings, captures, failover, plugins, applied, attribution, reply_id, stop = row[-10:]
     if request_id is None:
         return None
     fields = {
@@ -151,6 +151,7 @@ def _outcome(row: Sequence[object]) -> Outcome | None:
         "applied": _decoded(_applied, applied) or (),
         "attribution": _decoded(_attribution, attribution),
         "reply_id": reply_id,
+        "stop": stop,
     }
     return msgspec.convert(fields, Outcome)
 

@@ -179,5 +179,7 @@ _VERSION_5 = (
     "ALTER TABLE outcomes ADD COLUMN reply_id TEXT",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_VERSION_1, _VERSION_2, _VERSION_3, VERSION_4, _VERSION_5)
+_VERSION_6 = ("ALTER TABLE outcomes ADD COLUMN stop TEXT",)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_VERSION_1, _VERSION_2, _VERSION_3, VERSION_4, _VERSION_5, _VERSION_6)
 """Statements that lead from each schema version to the next, from an empty file on."""

@@ -6,6 +6,7 @@ usage are those so far, on any chunk, so the last stand (google-genai 3.6.1, `Ge
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
@@ -17,6 +18,7 @@ USAGE_WORD: Final = b'"usageMetadata"'
 
 _MODEL_WORD: Final = b'"modelVersion"'
 _DIGITS: Final = b"0123456789"
+_VALUE: Final = json.JSONDecoder()
 _WHITE: Final = b" \t\r\n"
 
 
@@ -28,12 +30,15 @@ class GeminiChunk:
         id: the provider's name for the reply.
         model: the model that answered, in the provider's word.
         usage: JSON of its counts; empty where it has none.
+        candidates: JSON of its answers, `feedback` of what is said of the prompt; empty where it has none.
         failed: it is an error.
     """
 
     id: str | None = None
     model: str | None = None
     usage: msgspec.Raw = field(default_factory=msgspec.Raw, repr=False)
+    candidates: msgspec.Raw = field(default_factory=msgspec.Raw, repr=False)
+    feedback: msgspec.Raw = field(default_factory=msgspec.Raw, repr=False)
     failed: bool = False
 
 
@@ -67,6 +72,8 @@ class _Chunk(msgspec.Struct):
     id: str | None = msgspec.field(default=None, name="responseId")
     model: str | None = msgspec.field(default=None, name="modelVersion")
     usage: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="usageMetadata")
+    candidates: msgspec.Raw = msgspec.Raw()
+    feedback: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="promptFeedback")
     error: msgspec.Raw = msgspec.Raw()
     response: msgspec.Raw = msgspec.Raw()
 
@@ -76,17 +83,32 @@ _LIST: Final = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 def read_chunks(payload: bytes | msgspec.Raw) -> Iterator[GeminiChunk]:
-    """Give the chunks that one event or one body holds, in order.
+    """Give the chunks that one event or one body holds, in order; of an array that breaks off, those that are whole.
 
     Raises:
         msgspec.MsgspecError: it is not JSON of this shape; chunks in front of the fault have been given.
     """
     raw = bytes(payload).strip(_WHITE)
     if raw.startswith(b"["):
-        for one in _LIST.decode(raw):
+        for one in _elements(raw):
             yield _read(one)
     else:
         yield _read(raw)
+
+
+def _elements(array: bytes) -> Iterator[bytes | msgspec.Raw]:
+    try:
+        yield from _LIST.decode(array)
+    except msgspec.ValidationError:
+        raise
+    except msgspec.DecodeError:
+        text, at = array.decode(errors="replace"), 1
+        while (begin := text.find("{", at)) >= 0:
+            try:
+                _, at = _VALUE.raw_decode(text, begin)
+            except ValueError:
+                return
+            yield text[begin:at].encode()
 
 
 def _read(raw: bytes | msgspec.Raw) -> GeminiChunk:
@@ -94,7 +116,13 @@ def _read(raw: bytes | msgspec.Raw) -> GeminiChunk:
     failed = _there(said.error)
     if _there(said.response):  # Code Assist's envelope
         said = _CHUNK.decode(said.response)
-    return GeminiChunk(said.id, said.model, said.usage if _there(said.usage) else msgspec.Raw(), failed)
+    return GeminiChunk(
+        said.id, said.model, _given(said.usage), _given(said.candidates), _given(said.feedback), failed=failed
+    )
+
+
+def _given(raw: msgspec.Raw) -> msgspec.Raw:
+    return raw if _there(raw) else msgspec.Raw()
 
 
 def _there(raw: msgspec.Raw) -> bool:

@@ -25,7 +25,7 @@ from coldpress.model.conversation import (
 from coldpress.wire.format import ROLES, Source, Turn, read_content
 from coldpress.wire.head import name_in_namespace
 
-_CALLS: Final = {
+CALLS: Final = {
     "function_call": "arguments",
     "custom_tool_call": "input",
     "shell_call": "action",
@@ -36,7 +36,7 @@ _CALLS: Final = {
 """Types of the items by which a model calls a tool that the client runs, each with the key of its arguments."""
 
 _OUTPUT: Final = "_output"
-_RESULTS: Final = frozenset(call + _OUTPUT for call in _CALLS)
+_RESULTS: Final = frozenset(call + _OUTPUT for call in CALLS)
 
 _ROLES: Final[dict[str, Role]] = {
     "mcp_approval_response": "tool",  # it answers an item of the model, and goes where that goes
@@ -64,12 +64,21 @@ def read_blocks(source: Source, span: Span, turn: Turn) -> tuple[Role, tuple[Blo
     kind = source.string(fields.get("type")) or ("message" if "role" in fields else "item_reference")
     if kind == "message":
         return _message(source, fields, turn)
-    if kind in _CALLS:
+    if kind in CALLS:
         return _begun(turn, "assistant"), (_call(source, fields, kind, turn),)
     if kind in _RESULTS:
         return _begun(turn, "tool"), (_result(source, fields, kind, turn),)
     role = _ROLES.get(kind, "tool" if kind.endswith(_OUTPUT) else "assistant")
     return _begun(turn, role), (Opaque(kind, span),)
+
+
+def tool_name(kind: str, name: str | None, namespace: str | None) -> str:
+    """Name the tool that an item of a type in `CALLS` calls; one that is the provider's own by that type.
+
+    >>> tool_name("function_call", "read", None), tool_name("local_shell_call", None, None)
+    ('read', 'local_shell')
+    """
+    return name_in_namespace(namespace or "", name) if name else kind.removesuffix("_call")
 
 
 def _begun(turn: Turn, role: Role) -> Role:
@@ -84,10 +93,10 @@ def _message(source: Source, fields: dict[str, Span], turn: Turn) -> tuple[Role,
 
 
 def _call(source: Source, fields: dict[str, Span], kind: str, turn: Turn) -> ToolCall:
-    arguments = fields.get(_CALLS[kind])
+    arguments = fields.get(CALLS[kind])
     call = ToolCall(
         CallId(source.string(fields.get("call_id")) or ""),
-        ToolName(_name(source, fields) or kind.removesuffix("_call")),
+        ToolName(tool_name(kind, source.string(fields.get("name")), source.string(fields.get("namespace")))),
         arguments,
         quoted=source.is_string(arguments),
     )

@@ -206,10 +206,10 @@ def _beside(seen: WireUsage, prompt: int, read: int, cached: int) -> bool:
     """
     if read > prompt or cached - read > prompt:
         return True
-    total, completion = seen.total_tokens, seen.completion_tokens
-    if not cached or total is None or completion is None or cached == _reasoning(seen):
+    total, output = _total(seen), _told_output(seen)
+    if not cached or total is None or output is None or cached == _reasoning(seen):
         return False
-    return total == prompt + cached + completion
+    return total == prompt + cached + output
 
 
 def _output(seen: WireUsage, prompt: int | None) -> tuple[int | None, int | None]:
@@ -218,21 +218,33 @@ def _output(seen: WireUsage, prompt: int | None) -> tuple[int | None, int | None
     xAI and Gemini leave reasoning out of `completion_tokens`, Gemini without naming it, and count it in the total.
     """
     reasoning = _reasoning(seen)
-    output = seen.completion_tokens if seen.completion_tokens is not None else seen.output_tokens
-    if output is None and seen.candidates_token_count is not None:
-        output = seen.candidates_token_count + (seen.thoughts_token_count or 0)
+    output = _told_output(seen)
     if output is None and seen.thoughts_token_count and seen.total_token_count is not None and prompt is not None:
         # Cut while it thought, or in the middle of a stream: a count of no candidates is left out.
         output = max(seen.thoughts_token_count, seen.total_token_count - prompt)
     if output is None:
         return None, reasoning
-    total = seen.total_tokens if seen.total_tokens is not None else seen.total_token_count
+    total = _total(seen)
     if total is not None and prompt is not None and total > prompt + output:
         hidden = total - prompt - output
         return output + hidden, hidden if reasoning is None else reasoning
     if reasoning is not None and reasoning > output:
         return output + reasoning, reasoning
     return output, reasoning
+
+
+def _total(seen: WireUsage) -> int | None:
+    return seen.total_tokens if seen.total_tokens is not None else seen.total_token_count
+
+
+def _told_output(seen: WireUsage) -> int | None:
+    """Give the output as it is told: of Gemini answers and thoughts, which it counts apart."""
+    for count in (seen.completion_tokens, seen.output_tokens):
+        if count is not None:
+            return count
+    if seen.candidates_token_count is None:
+        return None
+    return seen.candidates_token_count + (seen.thoughts_token_count or 0)
 
 
 def _reasoning(seen: WireUsage) -> int | None:
