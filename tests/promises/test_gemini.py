@@ -9,6 +9,7 @@ import pytest
 from cases.agents import HEAD, MINUTE, Turn, scene
 from cases.gemini_agent import GeminiAgent
 from compacting import windowed
+from google.genai import errors
 from missed import none_is_ours
 from support import settings
 
@@ -100,3 +101,20 @@ def test_aged_results_are_masked_when_the_cache_is_cold_and_the_bill_stays_right
     assert len(turns[8].sent) < len(turns[8].body) - len(HEAD)
     check_bills(turns)
     none_is_ours(stage.gate.store)
+
+
+@STREAMS
+def test_should_gemini_ever_bind_an_aged_edit_is_refused_once_and_taken_back(stream: bool) -> None:
+    """Its API is not known to bind signatures to what stands before them; this upstream does."""
+    aged = settings(policy=Policy((Rule("*", ("mask",), age=2),)))
+    script = task(*(Shell(f"make part_{number}") for number in range(14)), thinking=True)
+    with scene(script, rules=Rules(bind_thinking=True), provider="gemini", settings=aged) as stage:
+        agent = GeminiAgent(stage, stream=stream)
+        with pytest.raises(errors.ClientError, match="bound to a different conversation"):
+            agent.go(14)
+        refused = stage.upstream.inference[-1]
+        turns = agent.go(5)[-5:]
+    assert refused.refusal is not None
+    assert [turn.exchange.refusal for turn in turns] == [None] * 5
+    assert all(turn.sent == turn.body and "stopped" in turn.entry.receipt.notes for turn in turns)
+    check_bills(turns)
