@@ -105,3 +105,93 @@ def test_a_branch_that_never_had_the_batch_is_left_alone(store: Store) -> None:
         assert press(BODIES[number]).body == BODIES[number]
         assert press(other[-1]).body == aside[-1].body
     store.close()
+
+
+@pytest.mark.parametrize("word", ["nothing", "overloaded"])
+def test_a_batch_whose_end_no_process_saw_is_taken_back_by_the_next_one(store: Store, word: str) -> None:
+    """A gateway that was stopped while it waited leaves a batch of which nobody knows whether it is accepted."""
+    with pressing(windowed(WINDOW), store) as press:
+        number, first = until_a_batch(press, 0)
+        end(press, first, 200)
+        number, second = until_a_batch(press, number + 1)
+        if word == "overloaded":
+            end(press, second, 529)
+    with pressing(windowed(WINDOW), store) as press:
+        retried = press(BODIES[number])
+        assert retried.body == second.body
+        end(press, retried, 400, REFUSED)
+        again = press(BODIES[number])
+        assert len(BODIES[number]) > len(again.body) > len(second.body), "the first batch holds, the second does not"
+    store.close()
+
+
+def test_a_batch_that_an_earlier_process_saw_accepted_stays(store: Store) -> None:
+    """Reasoning was said behind it: the client has changed something, and puts it right."""
+    with pressing(windowed(WINDOW), store) as press:
+        number, sent = until_a_batch(press, 0)
+        end(press, sent, 200)
+    with pressing(windowed(WINDOW), store) as press:
+        refused = press(BODIES[number + 1], operation="drain")
+        end(press, refused, 400, REFUSED)
+        assert press(BODIES[number + 1]).body == refused.body
+        assert len(refused.body) < len(BODIES[number + 1])
+    store.close()
+
+
+@pytest.mark.parametrize("restart", [False, True], ids=["goes on", "restarted"])
+def test_what_one_model_accepted_is_taken_back_when_another_refuses_it(store: Store, restart: bool) -> None:
+    """A model that binds nothing accepts all; the reasoning of the one before it was said behind the exact texts."""
+    with pressing(windowed(WINDOW), store) as press:
+        number, sent = until_a_batch(press, 0)
+        end(press, sent, 200)
+        refused = press(other(BODIES[number + 1]), operation="drain")
+        if not restart:
+            end(press, refused, 400, REFUSED)
+            again = press(other(BODIES[number + 1]), operation="drain")
+    if restart:
+        with pressing(windowed(WINDOW), store) as press:
+            end(press, press(other(BODIES[number + 1]), operation="drain"), 400, REFUSED)
+            again = press(other(BODIES[number + 1]), operation="drain")
+    assert len(refused.body) < len(other(BODIES[number + 1]))
+    assert again.body == other(BODIES[number + 1])
+    store.close()
+
+
+def test_a_batch_that_was_accepted_meanwhile_stays(store: Store) -> None:
+    with pressing(windowed(WINDOW), store) as press:
+        number, sent = until_a_batch(press, 0)
+        twin = press(BODIES[number])
+        end(press, twin, 200)
+        end(press, sent, 400, REFUSED)
+        assert press(BODIES[number]).body == sent.body == twin.body
+    store.close()
+
+
+def test_the_answer_of_a_second_provider_says_nothing_of_the_first(store: Store) -> None:
+    with pressing(windowed(WINDOW), store) as press:
+        number, sent = until_a_batch(press, 0)
+        end(press, sent, 200, failover=Failover("other", "503", "served", "m", 200))
+        refused = press(BODIES[number + 1], operation="drain")
+        assert len(refused.body) < len(BODIES[number + 1])
+        end(press, refused, 400, REFUSED)
+        assert press(BODIES[number + 1]).body == BODIES[number + 1]
+    store.close()
+
+
+def test_a_request_that_went_out_exact_accepts_no_batch(store: Store) -> None:
+    with pressing(windowed(WINDOW), store) as press:
+        number, sent = until_a_batch(press, 0)
+        end(press, sent, 503)
+        watched = press(BODIES[number + 1], operation="observe")
+        assert watched.body == BODIES[number + 1]
+        end(press, watched, 200)
+        refused = press(BODIES[number + 2], operation="drain")
+        assert len(refused.body) < len(BODIES[number + 2])
+        end(press, refused, 400, REFUSED)
+        assert press(BODIES[number + 2]).body == BODIES[number + 2]
+    store.close()
+
+
+def other(body: bytes) -> bytes:
+    """The same request to another model."""
+    return body.replace(f'"{MODEL}"'.encode(), b'"another-model"')

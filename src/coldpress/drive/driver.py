@@ -32,7 +32,7 @@ from coldpress.drive.guard import Guard, Screens
 from coldpress.drive.insight import Insight, Opened
 from coldpress.drive.planned import Planned, decided_on, with_edits
 from coldpress.drive.planning import CLIENT_COMPACTION, Planning, wished
-from coldpress.drive.receipts import Reused, Sending, lineage_of, receipt_of, unread_receipt
+from coldpress.drive.receipts import Sending, lineage_of, receipt_of, unread_sent_receipt
 from coldpress.drive.settle import Decided, Settler
 from coldpress.drive.sides import Sides
 from coldpress.drive.tails import Tails
@@ -322,8 +322,7 @@ class Driver:
                 state = settled.session.upto(planned.reading.boundary)
                 self._reader.remember(planned.reading, state, anew=decided.batch is not None)
             await self._weighing.remembered(inbound, planned.conversation, considered)
-        made = decided.batch.after if decided.batch is not None and not settled.failed else None
-        self._settler.taken_back.sent(inbound.request_id, planned.conversation.messages, settled.session, made)
+        self._settler.taken_back.sent(inbound.request_id, planned.conversation, settled.session, planned.operation)
         self._insight.note_sent(inbound, planned.conversation, sending)
         return self._prepared(inbound, planned, body, receipt, sending)
 
@@ -380,23 +379,17 @@ class Driver:
         # again, and nothing takes it off this reply.
         least = self._sides.least(inbound, operation)
         sending = Sending(operation, edits=known.edits, rebuild=known.rebuild, beside=least)
-        body = splice(inbound.body, sending.splices)
-        reused, facts = Reused.of(known.edits), {"request": inbound.request_id, "why": why, "edits": len(known.edits)}
+        facts = {"request": inbound.request_id, "why": why, "edits": len(known.edits)}
         log.warning("sent with known edits only", extra=facts)
-        receipt = unread_receipt(inbound, operation, why)
-        receipt = replace(receipt, sent_bytes=len(body), reused=reused.views, reused_bytes_saved=reused.bytes)
-        return self._unread(inbound, body, receipt, sending)
+        return self._unread(inbound, sending, why)
 
     def _pass_through(self, inbound: Inbound, why: str) -> Prepared:
         operation = wished(inbound, self._settings)
-        sending = Sending(operation, beside=self._sides.least(inbound, operation))
-        body = splice(inbound.body, sending.splices)
-        receipt = replace(unread_receipt(inbound, operation, why), sent_bytes=len(body))
-        return self._unread(inbound, body, receipt, sending)
+        return self._unread(inbound, Sending(operation, beside=self._sides.least(inbound, operation)), why)
 
-    def _unread(self, inbound: Inbound, body: bytes, receipt: Receipt, sending: Sending) -> Prepared:
-        beside = sending.beside
-        receipt = replace(receipt, native=beside.asked)
+    def _unread(self, inbound: Inbound, sending: Sending, why: str) -> Prepared:
+        body, beside = splice(inbound.body, sending.splices), sending.beside
+        receipt = unread_sent_receipt(inbound, sending, why, body)
         self._store.put((), (), receipt)
         added = places(sending.splices) if beside.additions else ()
         return Prepared(body, inbound.is_changed(body), receipt, stream=False, betas=beside.betas, added=added)

@@ -167,6 +167,18 @@ def unread_receipt(inbound: Inbound, operation: Operation, why: str) -> Receipt:
     )
 
 
+def unread_sent_receipt(inbound: Inbound, sending: Sending, why: str, sent: bytes) -> Receipt:
+    """Write the receipt of a request that nobody read to its end, with what goes out in it all the same."""
+    reused = Reused.of(sending.edits)
+    return replace(
+        unread_receipt(inbound, sending.operation, why),
+        sent_bytes=len(sent),
+        reused=reused.views,
+        reused_bytes_saved=reused.bytes,
+        native=sending.beside.asked,
+    )
+
+
 def withheld_receipt(
     inbound: Inbound, operation: Operation, findings: tuple[Finding, ...], why: str, conversation: Conversation | None
 ) -> Receipt:

@@ -113,7 +113,7 @@ class Settler:
         if self._sent_exact:
             standing |= {key: Standing(key, None) for key in standing if key in self._sent_exact}
             batches = {after: batch for after, batch in batches.items() if after not in self._sent_exact}
-        if gone := self.taken_back.known(batches):
+        if gone := self.taken_back.known(batches, conversation.head.model):
             batches = {after: batch for after, batch in batches.items() if after not in gone}
         return Known(standing, batches, sent_before)
 

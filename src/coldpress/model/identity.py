@@ -42,6 +42,12 @@ def taken_back_key(after: bytes) -> EditKey:
     return EditKey(after, -2, 0)
 
 
+def accepted_key(after: bytes, model: str | None) -> EditKey:
+    """Name the decision that a batch stays where it is sent to this model, which has answered to it; no text has it."""
+    digest = hashlib.sha256(b"coldpress accepted 1\0" + (model or "").encode("utf-8", "surrogatepass")).digest()
+    return EditKey(after, -3, int.from_bytes(digest[:6]))
+
+
 def screening_key(key: EditKey) -> EditKey:
     """Name the decision about what of a text may leave at all, which is made before any other on it."""
     return EditKey(hashlib.sha256(b"coldpress screening 1\0" + key.chain).digest(), key.block, key.part)
