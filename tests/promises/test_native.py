@@ -184,9 +184,9 @@ def joined(listed: Sequence[Mapping[str, Any]]) -> Json:
     return {"content": blocks}
 
 
-def talk(native: Native, client: Client, turns: int) -> list[Told]:
+def talk(native: Native, client: Client, turns: int, store: MemoryStore | None = None) -> list[Told]:
     """Let a client talk through a gateway with a strict upstream."""
-    store, now = MemoryStore(), [START]
+    store, now = store or MemoryStore(), [START]
     using = settings(policy=KEPT)
 
     async def run(url: str, driver: Driver) -> list[str]:
