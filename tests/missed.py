@@ -8,7 +8,7 @@ from coldpress.model.records import Receipt
 from coldpress.stores.base import Store
 from coldpress.stores.totals_misses import MissTotals
 
-_CUTS: Final = frozenset({"pays", "pressure", "ordered"})
+_CUTS: Final = frozenset({"pays", "on_demand", "pressure", "ordered"})
 _COMPACTIONS: Final = frozenset({"masked", "summarised", "masked_short"})
 _MOST_ENTRIES: Final = 10_000
 

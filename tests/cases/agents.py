@@ -92,6 +92,11 @@ class Scene:
     upstream: StrictUpstream
     clock: Clock
 
+    @property
+    def newest(self) -> Exchange:
+        """The newest request of a client's: summaries that the gateway asks for come between them at any time."""
+        return next(one for one in reversed(self.upstream.inference) if "compaction" not in one.request.json)
+
     def ended(self, request_id: str) -> LedgerEntry:
         """Wait until the ledger knows how a request ended: that is a moment after the client has its reply."""
         until = time.monotonic() + PATIENCE_SECONDS
@@ -195,7 +200,7 @@ class Agent(Walking):
         with self._client(bodies) as client:
             message, request_id = self._ask(client)
         found = self.scene.ended(request_id) if request_id else None
-        turn = Turn(bodies[-1], self.scene.upstream.inference[-1], found)
+        turn = Turn(bodies[-1], self.scene.newest, found)
         self.turns.append(turn)
         content = [block.to_dict() for block in message.content]
         self.said.append({"role": "assistant", "content": content})
@@ -209,7 +214,7 @@ class Agent(Walking):
         with self._client(bodies) as client, pytest.raises(anthropic.APIError):
             self._ask(client)
         (newest,) = self.scene.gate.store.receipts(limit=1, lineage=None, before=None)
-        return Turn(bodies[-1], self.scene.upstream.inference[-1], self.scene.ended(newest.receipt.request_id))
+        return Turn(bodies[-1], self.scene.newest, self.scene.ended(newest.receipt.request_id))
 
     def _client(self, bodies: list[bytes]) -> anthropic.Anthropic:
         http = noting(bodies, anthropic)

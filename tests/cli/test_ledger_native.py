@@ -30,6 +30,11 @@ def test_what_was_asked_and_what_was_left_out_is_named_with_its_reason() -> None
     )
 
 
+def test_a_summary_on_demand_says_what_it_stands_for() -> None:
+    asked = NativeAsked(("compact_on_demand",), replaced_messages=1_025)
+    assert told(asked)["asked for"] == "compact_on_demand; a summary for the first 1,025 messages"
+
+
 def test_what_was_done_comes_with_the_counts_that_are_known() -> None:
     cleared = Applied("clear_tool_uses", cleared_tokens=40_000, cleared_tool_uses=7)
     wrote = Applied("compact_threshold", usage=Usage(180_000, 0, 0, 0, 3_500), usd=0.5925)

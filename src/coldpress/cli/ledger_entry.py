@@ -121,7 +121,9 @@ def _cut(cut: Cut | None) -> str:
         return f"{ruling}: {cut.reason}"
     requests = UNKNOWN if cut.requests is None else f"{cut.requests:,.1f}"
     what = f"{cut.applied} of {cut.candidates} results"
-    if cut.reason == "pressure":
+    if cut.reason == "on_demand":
+        what = "a summary for the older part"
+    elif cut.reason == "pressure":
         what = say_count(cut.applied) + (" edit" if cut.applied == 1 else " edits")  # a summary counts as one
     facts = [
         f"{ruling}: {cut.reason}, {what}",

@@ -40,6 +40,8 @@ def _asked(native: NativeAsked) -> str:
     told = [", ".join(native.asked) or "nothing"]
     if least is not None:
         told.append(f"clearing {say_count(least)} tokens or more")
+    if native.replaced_messages is not None:
+        told.append(f"a summary for the first {say_count(native.replaced_messages)} messages")
     told += [f"no {one.primitive} ({one.why})" for one in native.declined]
     return "; ".join(told)
 

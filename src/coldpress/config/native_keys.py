@@ -82,6 +82,18 @@ class NativeKeys:
             unset="nothing is compacted there",
         ),
     )
+    compact_on_demand_tokens: int | None = field(
+        default=None,
+        metadata=say(
+            "Have Anthropic summarise the older part of prompts longer than this, in a request of coldpress's own "
+            "beside the client's (`compaction` with `compact-2026-09-04`). Its summary stands for that part from the "
+            "next request on; the client goes on sending its whole history and needs to know nothing of it.",
+            unit="tokens",
+            least=LEAST_COMPACT_TOKENS,
+            example="150000",
+            unset="nothing is summarised on demand",
+        ),
+    )
     diagnostics: bool = field(
         default=False,
         metadata=say("Ask the provider why its cache was missed, so that the ledger can say whose miss it was."),
@@ -115,6 +127,12 @@ def build_native(keys: NativeKeys, at: str, warnings: list[str]) -> Native:
             )
     if keys.clear_thinking_keep is not None and not keys.clear_thinking:
         warnings.append(f"{at}.native.clear_thinking_keep does nothing without clear_thinking = true")
+    edits = keys.clear_tool_uses or keys.clear_thinking or keys.compact_threshold_tokens is not None
+    if keys.compact_on_demand_tokens is not None and edits:
+        warnings.append(
+            f"{at}.native.compact_on_demand_tokens does nothing beside clear_tool_uses, clear_thinking and "
+            "compact_threshold_tokens; Anthropic takes one or the other"
+        )
     return Native(
         clear_tool_uses=keys.clear_tool_uses,
         clear_thinking=keys.clear_thinking,
@@ -125,6 +143,7 @@ def build_native(keys: NativeKeys, at: str, warnings: list[str]) -> Native:
         compact_threshold_tokens=keys.compact_threshold_tokens,
         memory_tool=keys.memory_tool,
         compaction_tokens=keys.compaction_tokens,
+        compact_on_demand_tokens=keys.compact_on_demand_tokens,
         diagnostics=keys.diagnostics,
         clients=frozenset(name.strip().lower() for name in keys.clients),
     )

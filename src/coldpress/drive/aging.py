@@ -72,6 +72,7 @@ class Question:
         learned_tokens: of the model's window, where a refusal has told it.
         refused: the request that this one is or goes on from, where that was the last one and too long for this model.
         cleared: the provider is asked to take old results out of the prompt by itself, so masks rest.
+        on_demand: a provider's own summary stands in the conversation or is on its way, so no other is made.
     """
 
     name: str
@@ -87,6 +88,7 @@ class Question:
     learned_tokens: int | None = None
     refused: Refused | None = None
     cleared: bool = False
+    on_demand: bool = False
 
     @property
     def branch(self) -> str:

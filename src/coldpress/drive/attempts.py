@@ -162,7 +162,7 @@ class Attempts:
         attempt = Attempt(measured.before_tokens, measured.counted_tokens)
         if "mask" in budget.stages:
             attempt = self._masked(measured, found)
-        if attempt.after_tokens <= budget.target_tokens or "summary" not in budget.stages:
+        if attempt.after_tokens <= budget.target_tokens or "summary" not in budget.stages or asked.on_demand:
             return attempt
         wanted = evictable(asked.conversation, found, floor=measured.floor)
         is_whole = digest is not None and found.anchor < digest.start and digest.stop <= found.tail

@@ -36,7 +36,7 @@ from coldpress.drive.receipts import Sending, lineage_of, receipt_of, unread_sen
 from coldpress.drive.settle import Decided, Settler
 from coldpress.drive.sides import Sides
 from coldpress.drive.tails import Tails
-from coldpress.drive.warmth import Sleep, Warmth
+from coldpress.drive.warmth import Sleep
 from coldpress.drive.watching import Watching, with_overflow_found
 from coldpress.drive.weighing import Weighing
 from coldpress.engine.session import Session
@@ -100,6 +100,7 @@ class Driver:
         self._extensions = Extensions(settings.plugins)
         self._calls = Calls(settings.plugins, store, self._extensions)
         self._insight = Insight(settings, store, self._accounts)
+        self._sides = Sides(settings, store, self._accounts, self._insight, self._settler, clock=clock, sleep=sleep)
         self._weighing = Weighing(
             settings,
             store,
@@ -108,6 +109,7 @@ class Driver:
             settler=self._settler,
             workers=self._workers,
             deciders=deciders,
+            on_demand=self._sides.on_demand,
         )
         self._planning = Planning(
             settings,
@@ -121,9 +123,6 @@ class Driver:
         )
         self._watching = Watching()
         self._tails = Tails()
-        self._sides = Sides(settings, store, self._accounts, self._insight)
-        prices, refreshed = self._accounts.prices, self._insight.note_refreshed
-        self._warmth = Warmth(settings, store, prices, refreshed, clock=clock, sleep=sleep)
         self._workers.submit(self._accounts.warm)
 
     async def prepare(self, inbound: Inbound) -> Prepared:
@@ -174,7 +173,6 @@ class Driver:
         Never raises: the reply is out, and what became of it is written down even where nothing could be learned.
         """
         self._settler.taken_back.ended(outcome)
-        self._warmth.ended(outcome)
         self._sides.ended(outcome)
         calls = self._calls.ended(outcome.request_id)
         if calls is not None:
@@ -245,7 +243,7 @@ class Driver:
     async def give_up(self) -> None:
         """Stop asking for summaries in the background; on the event loop, before `close`."""
         await self._weighing.close()
-        await self._warmth.close()
+        await self._sides.close()
 
     def close(self) -> None:
         """Let the workers go, once what they have begun is done."""
@@ -262,7 +260,7 @@ class Driver:
             planned = await self._run(lambda: self._planning.plan(inbound, checkpoint), beside=beside)
             if CLIENT_COMPACTION in planned.notes and planned.operation != "observe":
                 planned = await self._run(lambda: self._planning.fitted(inbound, planned), beside=True)
-            planned, considered = await self._consider(inbound, planned)
+            planned, considered = await self._consider(inbound, self._sides.on_demand.fitting(inbound, planned))
         except TimeoutError:
             return self._prefix_only(inbound, checkpoint, "over_budget")
         except StoreError:
@@ -303,7 +301,7 @@ class Driver:
             return self._prepared(inbound, planned, body, receipt, sending)
         decided = decided_on(planned, considered, self._tails)
         sending = self._sending(planned, considered, await self._watched(inbound, decided))
-        sending = replace(sending, beside=await self._beside(inbound, planned))
+        sending = replace(sending, beside=await self._beside(inbound, planned, decided.session))
         sending = with_edits(sending, decided, decided.session)
         body = splice(inbound.body, sending.splices)
         receipt = receipt_of(inbound, planned.conversation, sending, body)
@@ -323,6 +321,7 @@ class Driver:
                 self._reader.remember(planned.reading, state, anew=decided.batch is not None)
             await self._weighing.remembered(inbound, planned.conversation, considered)
         self._settler.taken_back.sent(inbound.request_id, planned.conversation, settled.session, planned.operation)
+        self._sides.on_demand.sent(inbound, planned.conversation, settled.session, sending)
         self._insight.note_sent(inbound, planned.conversation, sending)
         return self._prepared(inbound, planned, body, receipt, sending)
 
@@ -331,17 +330,17 @@ class Driver:
     ) -> Prepared:
         conversation, betas = planned.conversation, sending.beside.betas
         calls = self._calls.on_the_way(inbound, conversation, planned.calls)
-        self._warmth.sent(inbound, conversation, body, betas)
+        self._sides.warmth.sent(inbound, conversation, body, betas)
         added, changed = places(sending.splices) if sending.beside.additions else (), inbound.is_changed(body)
         return Prepared(body, changed, receipt, conversation.head.stream, calls, betas, added)
 
-    async def _beside(self, inbound: Inbound, planned: Planned) -> Beside:
+    async def _beside(self, inbound: Inbound, planned: Planned, session: Session) -> Beside:
         """Ask the provider for what it does by itself; where that goes wrong, for nothing."""
         if planned.operation not in ("press", "drain") or not self._sides.has_any(inbound):
             return NOTHING
         draining = planned.operation == "drain"
         with Fault("nothing asked of the provider", inbound.request_id).kept():
-            ask = functools.partial(self._sides.beside, inbound, planned.conversation, draining=draining)
+            ask = functools.partial(self._sides.beside, inbound, planned.conversation, session, draining=draining)
             return await self._run(ask, beside=True)
         return NOTHING
 
@@ -375,9 +374,10 @@ class Driver:
         known = Session()
         if checkpoint is not None and operation != "observe":
             known = self._settler.taken_back.left(checkpoint.extra, checkpoint.messages)
+            known = self._sides.on_demand.known(inbound, known)
         # Its calls go as the client wrote them, like its tools: a model that saw a field in its own calls would fill it
         # again, and nothing takes it off this reply.
-        least = self._sides.least(inbound, operation)
+        least = self._sides.least(inbound, operation, known)
         sending = Sending(operation, edits=known.edits, rebuild=known.rebuild, beside=least)
         facts = {"request": inbound.request_id, "why": why, "edits": len(known.edits)}
         log.warning("sent with known edits only", extra=facts)

@@ -212,6 +212,8 @@ class Shrinker:
         """Give the reason why what can be done is not done."""
         budget, freed = measured.budget, measured.before_tokens - attempt.after_tokens
         if not attempt.masks and attempt.written is None:
+            if measured.asked.on_demand:
+                return "on_demand"
             return "binding_model" if measured.floor > 0 else "nothing_to_take"
         if freed <= 0:
             return "no_gain"

@@ -21,6 +21,7 @@ from coldpress.drive.memory import Refused
 from coldpress.drive.native_asking import clears
 from coldpress.drive.notebook import Notebook
 from coldpress.drive.offload import Offload
+from coldpress.drive.on_demand import OnDemand
 from coldpress.drive.planned import Planned
 from coldpress.drive.receipts import lineage_of
 from coldpress.drive.result_summaries import ResultSummaries, Sought, with_kept
@@ -47,6 +48,7 @@ class Weighing:
         settler: what was decided earlier.
         workers: where a forecast is read in the background.
         deciders: of the engine, or others in their place.
+        on_demand: has the provider's own summaries.
     """
 
     def __init__(
@@ -59,7 +61,9 @@ class Weighing:
         settler: Settler,
         workers: Executor,
         deciders: Deciders,
+        on_demand: OnDemand,
     ) -> None:
+        self._on_demand = on_demand
         self._settings = settings
         self._accounts = accounts
         self._insight = insight
@@ -129,6 +133,9 @@ class Weighing:
         opening = self._notebook.opening(asked)
         if opening is not None:
             return opening
+        swapped = await self._swapped(asked, run)
+        if swapped is not None:
+            return swapped
         budget = self._compaction.budget(asked, inbound.task)
         pressed = await self._compaction.consider(asked, budget, run) if budget is not None else None
         if (pressed is not None and pressed.applied) or self._lacks_log or not self._aging.may_have_aged(session):
@@ -144,6 +151,12 @@ class Weighing:
         # Summaries that were asked for in vain are paid for, whatever pays now.
         cut = replace(aged.weighed.cut, summariser_usd=pressed.weighed.cut.summariser_usd)
         return replace(aged, weighed=replace(aged.weighed, cut=cut), pressure=pressed.pressure)
+
+    async def _swapped(self, asked: Question, run: Run) -> Considered | None:
+        """Put a provider's summary that has come in the place of its messages."""
+        if self._lacks_log or not self._on_demand.has_come(asked):
+            return None
+        return await run(functools.partial(self._on_demand.swapped, asked), beside=True)
 
     def tokens_too_many(self, inbound: Inbound, conversation: Conversation, held: Held) -> int | None:
         """Count a client's own compaction as it came; `None` where it fits, or nobody knows the window. Blocking."""
@@ -207,6 +220,7 @@ class Weighing:
             operation=operation,
             headers=tuple(headers),
             learned_tokens=self._insight.window(inbound.provider, conversation.head.model),
+            on_demand=self._on_demand.holds(conversation, session),
             cleared=operation == "press" and clears(self._settings, self._accounts, inbound, conversation),
         )
 

@@ -23,7 +23,7 @@ class Layout:
         chain: of the last of these messages.
         edits: in force in them, in the order of the spans.
         sums: tokens up to the end of each message as it is sent, 0 first. What stands in the place of messages that
-            are not sent counts for the last message in front of them.
+            are not sent counts for the last message in front of them, or for the first of them where there is none.
         rebuild: in force in them.
     """
 
@@ -55,8 +55,8 @@ class Layout:
         sizes = [0.0 if index in gone else float(tokens_of(index)) for index in range(known, len(messages))]
         for edit in edits[bisect_left(edits, known, key=_message_of) :]:
             sizes[edit.message - known] -= (edit.standing.saved_tokens or 0) * scale
-        if rebuild is not None and rebuild.first - 1 >= known:
-            sizes[rebuild.first - 1 - known] += rebuild.rebuild.literal_tokens * scale
+        if rebuild is not None and (bearer := max(0, rebuild.first - 1)) >= known:
+            sizes[bearer - known] += rebuild.rebuild.literal_tokens * scale
         sums = accumulate((max(0.0, size) for size in sizes), initial=self.sums[known])
         return Layout(messages[-1].chain if messages else b"", edits, (*self.sums[:known], *sums), rebuild)
 

@@ -59,6 +59,7 @@ class Native:
         compact_threshold_tokens: Anthropic summarises longer prompts; `None` for none.
         memory_tool: the memory tool is declared.
         compaction_tokens: OpenAI compacts longer prompts; `None` for none.
+        compact_on_demand_tokens: Anthropic is asked to summarise longer prompts, in a request of ours, if not `None`.
         diagnostics: the provider says why its cache was missed.
         clients: product names of clients that send back what they do not know, in lower case.
     """
@@ -72,6 +73,7 @@ class Native:
     compact_threshold_tokens: int | None = None
     memory_tool: bool = False
     compaction_tokens: int | None = None
+    compact_on_demand_tokens: int | None = None
     diagnostics: bool = False
     clients: frozenset[str] = frozenset()
 

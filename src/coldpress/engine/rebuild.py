@@ -84,11 +84,10 @@ def write(conversation: Conversation, session: Session, writing: Writing) -> Wri
         writing: what is to be written; `start` is 1 or more: some message stands in front.
     """
     messages = conversation.messages
-    gone = (_whole(conversation, at) for at in range(writing.start, writing.stop))
-    originals = tuple((original_sha(text), text) for text in gone)
+    originals = tuple(covered(conversation, range(writing.start, writing.stop)))
     literal = ",".join((_prose(conversation, writing), *(_whole(conversation, at) for at in writing.carried)))
     texts = tuple((original_sha(text), text) for text in (writing.block, writing.index) if text)
-    restores, restored = _restores(conversation, session, writing.start, writing.stop)
+    given_back, restored = restores(conversation, session, writing.start, writing.stop)
     rebuild = Rebuild(
         anchor=messages[writing.start - 1].chain,
         last=messages[writing.stop - 1].chain,
@@ -102,7 +101,14 @@ def write(conversation: Conversation, session: Session, writing: Writing) -> Wri
         block=original_sha(writing.block),
         index=original_sha(writing.index) if writing.index else "",
     )
-    return Written(writing.start, rebuild, (*originals, *texts), restores, restored)
+    return Written(writing.start, rebuild, (*originals, *texts), given_back, restored)
+
+
+def covered(conversation: Conversation, messages: range) -> Iterator[tuple[str, str]]:
+    """Give SHA-256 and JSON text of messages that go, without cache marks."""
+    for at in messages:
+        text = _whole(conversation, at)
+        yield original_sha(text), text
 
 
 def index_of(conversation: Conversation, start: int, stop: int) -> str:
@@ -124,15 +130,17 @@ def placed_rebuild(conversation: Conversation, at: Mapping[bytes, int], rebuild:
         at: index of each message by its chain.
         rebuild: a decision.
     """
-    anchor, last = at.get(rebuild.anchor), at.get(rebuild.last)
+    # A provider's own summary stands in front of everything, as if behind a message before the first.
+    anchor, last = -1 if rebuild.is_providers else at.get(rebuild.anchor), at.get(rebuild.last)
     if anchor is None or last is None or last < anchor:
         return None
     messages = conversation.messages
-    span = Span(messages[anchor].span.end, messages[last].span.end)
-    literal = b"," + rebuild.literal.encode()
+    span = Span(messages[anchor].span.end if anchor >= 0 else messages[0].span.start, messages[last].span.end)
+    comma = b"," if anchor >= 0 else b""
+    literal = comma + rebuild.literal.encode()
     if conversation.body.find(MARK_KEY, span.start, span.end) >= 0:
         mark = next((mark for i in range(anchor + 1, last + 1) for mark in marks(conversation, i)), None)
-        literal = b"," + marked(rebuild.literal.encode(), mark[1] or mark[2]) if mark else literal
+        literal = comma + marked(rebuild.literal.encode(), mark[1] or mark[2]) if mark else literal
     return PlacedRebuild(anchor + 1, last + 1, span, rebuild, literal)
 
 
@@ -228,7 +236,7 @@ def _unmarked(conversation: Conversation, index: int, span: Span) -> str:
     return b"".join(pieces).decode()
 
 
-def _restores(
+def restores(
     conversation: Conversation, session: Session, start: int, stop: int
 ) -> tuple[tuple[Standing, ...], tuple[tuple[str, str], ...]]:
     """Give results behind the messages that go back exact where they repeat one of those, or refuse to."""

@@ -41,7 +41,8 @@ class Rebuild:
     """Messages that are sent no more, and those that stand in their place for ever.
 
     Attributes:
-        anchor: `Message.chain` (32 bytes) of the last message in front of them, which stays.
+        anchor: `Message.chain` (32 bytes) of the last message in front of them, which stays; empty where they are the
+            first ones, and a summary that the provider itself wrote and signed stands in their place.
         last: `Message.chain` of the last message that goes; `anchor` where none goes and something is only put in.
         literal: JSON text of the messages that stand behind the anchor instead, joined by commas; never empty.
         summary: what the summary among them says; `None` where there is none.
@@ -66,6 +67,11 @@ class Rebuild:
     summariser: str = ""
     block: str = ""
     index: str = ""
+
+    @property
+    def is_providers(self) -> bool:
+        """Whether what stands there is the provider's own summary, which only goes with its maker's leave."""
+        return not self.anchor
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ Primitive = Literal[
     "clear_tool_uses",  # Anthropic: old tool results are taken out of the prompt
     "clear_thinking",  # Anthropic: reasoning of earlier turns is taken out, or kept
     "compact_threshold",  # Anthropic: above a threshold the model writes a summary within the request
+    "compact_on_demand",  # Anthropic: a request of our own has the older part of a conversation summarised
     "memory_tool",  # Anthropic: the memory tool is declared
     "compaction",  # OpenAI Responses: above a threshold an opaque item takes the place of what came before
     "diagnostics",  # both: why the cache was missed
@@ -35,11 +36,14 @@ class NativeAsked:
         declined: what the settings switch on and was left out, with the reason.
         clear_at_least_tokens: the least that a clearing has to free to pay for what it rewrites; `None` where no
             clearing was asked for.
+        replaced_messages: the client's leading messages that a summary on demand stands for, in a request for it or in
+            one that goes out with it; `None` where there is none.
     """
 
     asked: tuple[Primitive, ...] = ()
     declined: tuple[Declined, ...] = ()
     clear_at_least_tokens: int | None = None
+    replaced_messages: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

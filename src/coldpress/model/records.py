@@ -61,6 +61,7 @@ CutReason = Literal[
     "pays",  # applied: what it saves is expected to exceed what it rewrites, and waiting longer would cost more
     "cold",  # applied: the prefix is paid in full anyway
     "pressure",  # applied: the prompt would outgrow the window, whatever it costs
+    "on_demand",  # applied: the provider's own summary of the older part has come, and stands for it from now on
     "ordered",  # applied: the settings ask for it, whatever it costs
     "waiting",  # cutting now beats never cutting; a larger batch or a cold cache is worth waiting for
     "does_not_pay",  # what it would save is less than what it would rewrite
@@ -139,6 +140,7 @@ PressureReason = Literal[
     "binding_model",  # reasoning that is bound to the text before it stands behind everything that could go
     "no_time",  # there was no time to work it out; what is worked out all the same is used on a later request
     "no_raw_log",  # the raw log is required and is not kept
+    "on_demand",  # the provider itself summarises the conversation on demand, so no other summary is made
     "client_compacts",  # the client itself has its history summarised: the request goes with what stands, and no more
     "drain",  # no new edits while draining
     "observe",  # only observed: what could have gone was not worked out

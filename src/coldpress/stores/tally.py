@@ -35,7 +35,7 @@ from coldpress.stores.totals import MoneyTotals, Stored, Totals, UsageTotals
 
 BUCKETS = ("fresh", "read", "write_short", "write_long", "output", "reasoning")
 FIGURES = ("bill", "gross", "rewrite", "summariser", "net")
-APPLIED = frozenset({"pays", "cold", "pressure", "ordered"})
+APPLIED = frozenset({"pays", "cold", "pressure", "on_demand", "ordered"})
 
 
 @dataclass(frozen=True, slots=True)
