@@ -52,6 +52,7 @@ def test_every_key_arrives(tmp_path: Path) -> None:
     compact_threshold_tokens = 150000
     memory_tool = true
     compaction_tokens = 200000
+    compact_on_demand_tokens = 180000
     diagnostics = true
     clients = ["Pi", "codex_exec"]
     """
@@ -65,6 +66,7 @@ def test_every_key_arrives(tmp_path: Path) -> None:
         compact_threshold_tokens=150_000,
         memory_tool=True,
         compaction_tokens=200_000,
+        compact_on_demand_tokens=180_000,
         diagnostics=True,
         clients=frozenset({"pi", "codex_exec"}),
     )
@@ -75,6 +77,7 @@ def test_every_key_arrives(tmp_path: Path) -> None:
     ("line", "says"),
     [
         ("compact_threshold_tokens = 49999", "tokens, 50000 or more"),
+        ("compact_on_demand_tokens = 49999", "tokens, 50000 or more"),
         ("clear_trigger_tokens = 0", "tokens, 1 or more"),
         ("clear_thinking_keep = 0", "turns, 1 or more"),
         ("clear_tools = true", "did you mean providers.anthropic.native.clear_tool_uses"),
@@ -92,6 +95,7 @@ def test_what_cannot_be_meant_is_refused(tmp_path: Path, line: str, says: str) -
         ("compact_threshold_tokens = 60000", "compact_threshold_tokens is set and"),
         ("compaction_tokens = 60000", "compaction_tokens is set and"),
         ("memory_tool = true", "memory_tool is set and"),
+        ("compact_on_demand_tokens = 60000\nclear_tool_uses = true", "does nothing beside clear_tool_uses"),
         ("clear_thinking_keep = 2", "does nothing without clear_thinking"),
     ],
 )

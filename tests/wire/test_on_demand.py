@@ -19,19 +19,17 @@ MARK = ', "cache_control": {"type": "ephemeral"}'
 
 def body_of(texts: list[str], *, stream: bool = True, marked: bool = True) -> bytes:
     """A body in an odd way of writing, with a mark on its system prompt and on its last message."""
-    last = len(texts) - 1
-    listed = " ,\n".join(
-        '{"content" : [{"type":"text","text": %s%s}], "role":"%s"}'
-        % (json.dumps(text), MARK if marked and n == last else "", ("user", "assistant")[n % 2])
-        for n, text in enumerate(texts)
-    )
-    head = '"system":[{"type":"text","text":"s"%s}],' % (MARK if marked else "")
-    return (
-        '{ "model":"claude-opus-5-5",%s "messages" : [ %s ] ,"stream": %s}' % (head, listed, json.dumps(stream))
-    ).encode()
+    last, listed = len(texts) - 1, list[str]()
+    for n, text in enumerate(texts):
+        mark, role = MARK if marked and n == last else "", ("user", "assistant")[n % 2]
+        listed.append(f'{{"content" : [{{"type":"text","text": {json.dumps(text)}{mark}}}], "role":"{role}"}}')
+    head = f'"system":[{{"type":"text","text":"s"{MARK if marked else ""}}}]'
+    messages = " ,\n".join(listed)
+    written = f'{{ "model":"claude-opus-5-5",{head}, "messages" : [ {messages} ] ,"stream": {json.dumps(stream)}}}'
+    return written.encode()
 
 
-@given(st.lists(TEXTS.filter(bool), min_size=3, max_size=6), st.booleans(), st.booleans(), st.data())
+@given(st.lists(TEXTS.filter(str.strip), min_size=3, max_size=6), st.booleans(), st.booleans(), st.data())
 def test_all_but_what_stays_is_as_it_was_sent(
     texts: list[str], stream: bool, marked: bool, data: st.DataObject
 ) -> None:
@@ -47,9 +45,7 @@ def test_all_but_what_stays_is_as_it_was_sent(
     marks = [block.pop("cache_control", None) for message in kept for block in message["content"]]
     assert [mark is not None for mark in marks] == [False] * (stop - 1) + [marked]
     assert kept == sent["messages"][:stop]
-    end = found.messages[stop - 1].span.end - 2 - len('"role":"assistant"')
-    before = body[:end].rpartition(b"}")[0]
-    assert asked.startswith(before[: found.messages[stop - 1].span.start])
+    assert asked.startswith(body[: found.messages[stop - 1].span.start])
 
 
 def test_what_was_put_into_the_part_that_stays_is_left_out_and_a_question_too() -> None:
