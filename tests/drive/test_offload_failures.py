@@ -245,10 +245,10 @@ class TestLimits:
         async def scenario() -> None:
             async with opened(settings("openai", upstream.url, rpm=2, timeout_seconds=20.0), clock=clock) as offload:
                 got = await offload.ask(asked)
-                assert [isinstance(got[one.identity], Failed) for one in asked] == [False, False, True]
-                assert got[asked[2].identity] == Failed("busy")
+                (late,) = [one for one in asked if isinstance(got[one.identity], Failed)]  # whichever came last
+                assert got[late.identity] == Failed("busy")
                 clock.now += WINDOW_SECONDS - 15  # within the time that may be waited
-                assert made((await offload.ask(asked))[asked[2].identity]).asked
+                assert made((await offload.ask(asked))[late.identity]).asked
 
         before = clock.now
         with StrictUpstream(USUAL) as upstream:
